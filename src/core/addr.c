@@ -26,45 +26,47 @@ static struct amg_domain *addr_domain(const struct hg_addr *addr)
     return addr->cls->domains[addr->route];
 }
 
+/* Fills in an address that takes over a reference to `peer`. */
+static void addr_fill(hg_class_t *cls, unsigned route, struct amg_peer *peer,
+    struct hg_addr *ret_addr)
+{
+    amg_addr_borrow(cls, route, peer, ret_addr);
+    ret_addr->is_borrowed = false;
+}
+
 void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr)
 {
     unsigned route =
         cls->plan.no_loopback ? cls->plan.main_route : AMG_ROUTE_SELF;
     struct amg_domain *domain = cls->domains[route];
 
-    ret_addr->cls = cls;
-    ret_addr->route = (uint8_t)route;
-    ret_addr->is_users = false;
-    ret_addr->is_borrowed = false;
-    ret_addr->peer = domain->transport->addr.self(domain);
+    addr_fill(cls, route, domain->transport->addr.self(domain), ret_addr);
 }
 
 void amg_addr_init_from(hg_class_t *cls, unsigned route, struct amg_peer *peer,
     struct hg_addr *ret_addr)
 {
-    ret_addr->cls = cls;
-    ret_addr->route = (uint8_t)route;
-    ret_addr->is_users = false;
-    ret_addr->is_borrowed = false;
-    ret_addr->peer = cls->domains[route]->transport->addr.ref(peer);
+    addr_fill(
+        cls, route, cls->domains[route]->transport->addr.ref(peer), ret_addr);
 }
 
 hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr)
 {
     struct amg_domain *domain = cls->domains[route];
+    hg_return_t rc = HG_NOENTRY;
 
     if (route != AMG_ROUTE_SELF &&
         domain->transport->addr.is_self(domain, peer)) {
         amg_addr_init_self(cls, ret_addr);
         return HG_SUCCESS;
     }
-    if (route == cls->plan.main_route) {
-        hg_return_t rc = amg_route_map_find(cls, peer, &route, &peer);
-
-        if (rc != HG_SUCCESS && rc != HG_NOENTRY)
-            return rc;
-    }
+    if (route == cls->plan.main_route)
+        rc = amg_route_map_find(cls, peer, &route, &peer);
+    if (rc == HG_SUCCESS)
+        addr_fill(cls, route, peer, ret_addr);
+    if (rc != HG_NOENTRY)
+        return rc;
     amg_addr_init_from(cls, route, peer, ret_addr);
     return HG_SUCCESS;
 }

@@ -55,18 +55,17 @@ struct amg_route_near {
  * class that borrows these domains. */
 struct amg_route_map;
 
-/* Creates `cls->route_map`, unless it exists. HG_NOMEM. */
+/* Creates `cls->route_map`, unless it exists; `cls->route_map_free` ends it.
+ * HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
-/* From now on `route`, which is open, leads to the other ranks of this node;
- * `near` knows its ranks, `ops` the ranks of the main route. */
+/* From now on `route`, which is open, leads to the other ranks of this node,
+ * which `near` knows. The class knows the ranks of the main route. */
 void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
-    const struct amg_node_ops *ops, const struct amg_route_near *near);
-/* From now on `route`, which is open, leads to ranks of other nodes; `ops`
- * knows the ranks of the main route. Takes over the table. */
+    const struct amg_route_near *near);
+/* From now on `route`, which is open, leads to ranks of other nodes. Takes over
+ * the table. The class knows the ranks of the main route. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
-    const struct amg_node_ops *ops, const struct amg_rank_table *table);
-/* Drops the references and the table; does nothing without a map. */
-void amg_route_map_destroy(hg_class_t *cls);
+    const struct amg_rank_table *table);
 
 static inline const struct amg_rank_record *amg_rank_record_of(
     const struct amg_rank_table *table, uint32_t rank)
@@ -77,17 +76,17 @@ static inline const struct amg_rank_record *amg_rank_record_of(
                                                           table->record_len);
 }
 
-/* The functions below: any thread; no reference is returned, as the map keeps
- * every peer in it until the class closes; accept a class without a map. */
+/* The functions below: any thread; accept a class without a map. */
 
-/* The peer by which a peer of the main route is called, and its route.
- * HG_NOENTRY: the main route itself; else the driver's code for its address, or
- * HG_NOMEM. */
+/* The peer by which a peer of the main route is called, with a reference, and
+ * its route. HG_NOENTRY: the main route itself; else the driver's code for its
+ * address, or HG_NOMEM. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);
 /* The peer of the main route that is the same process as a peer of `route`, or
- * NULL: no rank of the job. */
+ * NULL: no rank of the job. Without a reference: peers of ranks live as long as
+ * their domain. */
 struct amg_peer *amg_route_map_main_peer(
     const hg_class_t *cls, unsigned route, struct amg_peer *peer);
 

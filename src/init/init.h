@@ -50,17 +50,13 @@ void amg_init_transports(const char *wanted,
  * those that do not fit into `cap` bytes. Returns `ret_text`. */
 const char *amg_init_offer(char *ret_text, size_t cap);
 
-/* Finds the libfabric driver, or NULL with a log line; may load it. */
-typedef const struct amg_transport *(*amg_init_driver_fn)(void);
-
 /* The plan's `join` for a class whose main route is MPI: collective over its
  * ranks. If the plan wants shared memory, and all ranks of a node could map
  * each other's, they use it from now on; else all of them use MPI, with one
  * warning. Sets the texts of the class that say how ranks are reached.
  * HG_OPNOTSUPPORTED: the plan allows only shared memory, and a rank is on
  * another node, or cannot map another's; the log names the rank. */
-hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
-    amg_init_driver_fn find_driver);
+hg_return_t amg_init_join(hg_class_t *cls);
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
  * HG_INVALID_ARG: no init string; or the error of the transport's open. */

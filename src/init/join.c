@@ -32,9 +32,7 @@ enum { TEXT_CAP = 512, HOST_CAP = 64, JOINED_WAIT_MS = 100 };
 /* State of the steps. */
 struct internode {
     hg_class_t *cls;
-    const struct amg_node_ops *ops;
     const struct amg_node *node;
-    amg_init_driver_fn find_driver;
     char text[TEXT_CAP]; /* address of this rank */
     struct amg_rank_table_maker table;
 };
@@ -78,7 +76,7 @@ static hg_return_t agree(const struct internode *join, hg_return_t mine,
     /* The largest word is that of the lowest rank that failed. */
     if (mine != HG_SUCCESS)
         words[0] = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
-    rc = join->ops->largest(join->node, words, 2);
+    rc = join->cls->ranks->largest(join->node, words, 2);
     if (rc != HG_SUCCESS)
         return rc;
     if (word != NULL)
@@ -104,7 +102,7 @@ static hg_return_t self_write(const hg_class_t *cls, char *ret_text, size_t cap)
 static hg_return_t domain_open(struct internode *join)
 {
     hg_class_t *cls = join->cls;
-    const struct amg_transport *driver = join->find_driver();
+    const struct amg_transport *driver = amg_driver_find(AMG_DRIVER_OFI, true);
     hg_return_t rc = HG_PROTONOSUPPORT;
 
     if (driver != NULL)
@@ -146,7 +144,7 @@ static hg_return_t all_join(struct internode *join)
     if (rc != HG_SUCCESS)
         return rc;
     rc = amg_rank_table_maker_begin(
-        &join->table, join->ops, join->node, join->text, (uint32_t)text_len);
+        &join->table, cls->ranks, join->node, join->text, (uint32_t)text_len);
     if (rc == HG_SUCCESS)
         rc = amg_route_map_create(cls);
     rc = agree(join, rc, "keep the addresses of", NULL);
@@ -157,7 +155,7 @@ static hg_return_t all_join(struct internode *join)
     if (rc != HG_SUCCESS)
         return rc;
     amg_rank_table_maker_take(&join->table, &table);
-    amg_route_map_add_table(cls->route_map, AMG_ROUTE_OFI, join->ops, &table);
+    amg_route_map_add_table(cls->route_map, AMG_ROUTE_OFI, &table);
     return HG_SUCCESS;
 }
 
@@ -184,12 +182,10 @@ static void nic_agree(const struct internode *join)
  * all could open it, ranks of other nodes are called by it from now on, and
  * `ret_is_far` is true; else no rank is: then HG_SUCCESS, with one warning, or,
  * if the plan allows nothing else, the code of the first rank that failed. */
-static hg_return_t internode_join(hg_class_t *cls,
-    const struct amg_node_ops *ops, const struct amg_node *node,
-    amg_init_driver_fn find_driver, bool *ret_is_far)
+static hg_return_t internode_join(
+    hg_class_t *cls, const struct amg_node *node, bool *ret_is_far)
 {
-    struct internode join = {
-        .cls = cls, .ops = ops, .node = node, .find_driver = find_driver};
+    struct internode join = {.cls = cls, .node = node};
     hg_return_t rc = all_join(&join);
 
     if (rc == HG_SUCCESS)
@@ -267,8 +263,7 @@ static const struct amg_route_near near_ranks = {
 };
 
 /* Lets the domain know the ranks of the node. HG_NOMEM. */
-static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node)
+static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node *node)
 {
     const struct card *cards = node->cards;
     uint32_t count = node->boot->size;
@@ -279,7 +274,7 @@ static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node_ops *ops,
     for (uint32_t i = 0; i < count; i++)
         ranks[i] = (struct amg_shm_rank){cards[i].rank, cards[i].id};
     amg_shm_node_join(cls->domains[AMG_ROUTE_SHM], ranks, count);
-    amg_route_map_add_node(cls->route_map, AMG_ROUTE_SHM, ops, &near_ranks);
+    amg_route_map_add_node(cls->route_map, AMG_ROUTE_SHM, &near_ranks);
     return HG_SUCCESS;
 }
 
@@ -366,8 +361,8 @@ static hg_return_t segment_open(
 }
 
 /* Joins the other ranks of the node, if the plan wants it. */
-static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node, bool *ret_is_near)
+static hg_return_t node_meet(
+    hg_class_t *cls, const struct amg_node *node, bool *ret_is_near)
 {
     struct card mine = {
         .affinity = {.binding = *amg_bind_process(),
@@ -389,7 +384,7 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
     if (rc == HG_SUCCESS && was_open && wants_near) {
         neighbour_check(cls, node, &mine);
         if (mine.ret == HG_SUCCESS)
-            mine.ret = (uint32_t)ranks_tell(cls, ops, node);
+            mine.ret = (uint32_t)ranks_tell(cls, node);
         rc = cards_swap(node, &mine, &bad);
     }
     if (bad != NULL)
@@ -402,17 +397,17 @@ static hg_return_t node_meet(hg_class_t *cls, const struct amg_node_ops *ops,
 
 /* Waits, not for long, until all ranks have left the collective calls above;
  * the contexts look on. */
-static void others_await(hg_class_t *cls, const struct amg_node_ops *ops)
+static void others_await(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     uint64_t deadline_ns = amg_clock_deadline_ns(JOINED_WAIT_MS);
     bool is_joining = true;
 
-    while ((is_joining = ops->joined(domain) == AMG_JOINED_NOT_YET) &&
+    cls->joined = cls->ranks->joined;
+    while ((is_joining = cls->joined(domain) == AMG_JOINED_NOT_YET) &&
            amg_clock_ns() < deadline_ns)
         sched_yield();
     atomic_store_explicit(&cls->is_joining, is_joining, memory_order_relaxed);
-    cls->joined = ops->joined;
 }
 
 /* The first rank that is not on this node; the cards are of this node. */
@@ -433,11 +428,11 @@ static const char *plural(uint32_t count)
     return count == 1 ? "" : "s";
 }
 
-static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node, bool is_near, bool is_far)
+static void reach_write(
+    hg_class_t *cls, const struct amg_node *node, bool is_near, bool is_far)
 {
     const struct amg_domain *domain = cls->domains[cls->plan.main_route];
-    const char *way = ops->way(domain);
+    const char *way = cls->ranks->way(domain);
     char far[AMG_CLASS_REACH_CAP / 2];
     uint32_t here = node->boot->size - 1;
     uint32_t there = node->size - node->boot->size;
@@ -460,7 +455,7 @@ static void reach_write(hg_class_t *cls, const struct amg_node_ops *ops,
         : there == 0 && cls->plan.far_protocol[0] != '\0'
             ? "libfabric is not opened, as no rank is on another node; "
             : "",
-        ops->reason(domain));
+        cls->ranks->reason(domain));
 }
 
 /* A job of one node opens no libfabric, so that a name that cannot be opened
@@ -480,18 +475,17 @@ static void far_check(const hg_class_t *cls)
 }
 
 /* Opens the node's domains as the plan wants. */
-static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
-    const struct amg_node *node, amg_init_driver_fn find_driver)
+static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
 {
     bool is_alone = node->boot->size == 1;
     bool is_near = false;
     bool is_far = false;
-    hg_return_t rc = node_meet(cls, ops, node, &is_near);
+    hg_return_t rc = node_meet(cls, node, &is_near);
 
-    if (!is_near) {
-        amg_route_map_destroy(cls);
+    if (!is_near && cls->route_map != NULL)
+        cls->route_map_free(cls);
+    if (!is_near)
         amg_class_remove_route(cls, AMG_ROUTE_SHM);
-    }
     if (rc != HG_SUCCESS)
         return rc;
     if (cls->plan.needs_near && node->size != node->boot->size) {
@@ -509,30 +503,35 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node_ops *ops,
     if (cls->plan.needs_far && node->node_count == 1 && node->rank == 0)
         far_check(cls);
     if (cls->plan.far_protocol[0] != '\0' && node->node_count > 1)
-        rc = internode_join(cls, ops, node, find_driver, &is_far);
+        rc = internode_join(cls, node, &is_far);
     if (rc != HG_SUCCESS)
         return rc;
     if (is_far)
-        others_await(cls, ops);
+        others_await(cls);
     /* Calls to oneself use the main route, if they must not be local. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;
     cls->is_first = node->rank == 0;
-    reach_write(cls, ops, node, is_near, is_far);
+    reach_write(cls, node, is_near, is_far);
     return HG_SUCCESS;
 }
 
-hg_return_t amg_init_join(hg_class_t *cls, const struct amg_node_ops *ops,
-    amg_init_driver_fn find_driver)
+hg_return_t amg_init_join(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_node node;
     hg_return_t rc = HG_SUCCESS;
 
-    cls->ranks = ops;
-    ops->open(domain, &node);
-    rc = node_use(cls, ops, &node, find_driver);
-    ops->close(&node);
+    /* The MPI driver is loaded. */
+    cls->ranks = amg_driver_find(AMG_DRIVER_MPI_NODE, false);
+    if (cls->ranks == NULL) {
+        AMG_LOG_ERROR("cls",
+            "libamalgam_mpi is of another version: it lacks amg_mpi_node");
+        return HG_PROTONOSUPPORT;
+    }
+    cls->ranks->open(domain, &node);
+    rc = node_use(cls, &node);
+    cls->ranks->close(&node);
     return rc;
 }

@@ -37,19 +37,6 @@ static const struct amg_transport *ofi_driver(bool may_load)
     return amg_driver_find(AMG_DRIVER_OFI, may_load);
 }
 
-/* Operations by which ranks of a node meet, or NULL with a log line. The MPI
- * driver is loaded. */
-static const struct amg_node_ops *node_ops_find(void)
-{
-    const struct amg_node_ops *ops =
-        amg_driver_find(AMG_DRIVER_MPI_NODE, false);
-
-    if (ops == NULL)
-        AMG_LOG_ERROR("cls",
-            "libamalgam_mpi is of another version: it lacks amg_mpi_node");
-    return ops;
-}
-
 static bool scheme_is(const struct amg_uri *uri, const char *name)
 {
     return strlen(name) == uri->scheme_len &&
@@ -188,25 +175,12 @@ const char *amg_init_plan_info(const char *info)
                                                                        : info;
 }
 
-/* Finds the libfabric driver, for amg_init_join(). */
-static const struct amg_transport *ofi_load(void)
-{
-    return ofi_driver(true);
-}
-
-static hg_return_t ranks_join(hg_class_t *cls)
-{
-    const struct amg_node_ops *ops = node_ops_find();
-
-    return ops == NULL ? HG_PROTONOSUPPORT : amg_init_join(cls, ops, ofi_load);
-}
-
 /* The names of ranks are those of MPI, whatever other routes exist. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
     plan->transports[AMG_ROUTE_MPI] = mpi_driver(true);
     plan->main_route = AMG_ROUTE_MPI;
-    plan->join = ranks_join;
+    plan->join = amg_init_join;
 }
 
 /* Ranks of other nodes are reached by libfabric, as `uri` names it. */
@@ -219,8 +193,8 @@ static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
     plan->far_info = uri->rest;
 }
 
-/* Replaces ranks_join(), so that no rank waits for one that cannot continue: by
- * then each rank knows whether all ranks open the same. */
+/* Replaces amg_init_join(), so that no rank waits for one that cannot continue:
+ * by then each rank knows whether all ranks open the same. */
 static hg_return_t ranks_refuse(hg_class_t *cls)
 {
     (void)cls;

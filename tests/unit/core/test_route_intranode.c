@@ -117,8 +117,8 @@ static hg_return_t join(hg_class_t *opened)
     if (rc == HG_SUCCESS)
         rc = amg_route_map_create(opened);
     if (rc == HG_SUCCESS)
-        amg_route_map_add_node(
-            opened->route_map, AMG_ROUTE_SHM, &node_ops, &node_near);
+        amg_route_map_add_node(opened->route_map, AMG_ROUTE_SHM, &node_near);
+    opened->ranks = &node_ops;
     return rc;
 }
 
@@ -173,13 +173,14 @@ static void test_route_is_called_by_near_route(void **state)
     assert_int_equal(addr.route, AMG_ROUTE_SHM);
     assert_ptr_equal(addr.peer, &near_peers[1]);
     amg_addr_fini(&addr);
-    /* The class keeps the peer, and does not ask again. */
+    /* The class keeps the peer, once. */
     assert_int_equal(asked, 1);
     assert_int_equal(near_peers[1].shares, 1);
     assert_int_equal(
         amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[1], &addr), HG_SUCCESS);
+    assert_ptr_equal(addr.peer, &near_peers[1]);
     amg_addr_fini(&addr);
-    assert_int_equal(asked, 1);
+    assert_int_equal(near_peers[1].shares, 1);
     assert_int_equal(
         amg_addr_init(cls, AMG_ROUTE_OFI, &far_peers[2], &addr), HG_SUCCESS);
     assert_int_equal(addr.route, AMG_ROUTE_OFI);
@@ -268,64 +269,69 @@ static void test_route_without_memory_leaves_nothing(void **state)
     assert_int_equal(near_peers[0].shares, near_shares);
 }
 
+static bool leads_to(unsigned rank)
+{
+    struct amg_peer *peer = NULL;
+    unsigned route = 0;
+
+    if (amg_route_map_find(cls, &far_peers[rank], &route, &peer) !=
+            HG_SUCCESS ||
+        route != AMG_ROUTE_SHM || peer != &near_peers[rank])
+        return false;
+    peer_unref(NULL, peer);
+    return amg_route_map_main_peer(cls, route, peer) == &far_peers[rank];
+}
+
 /* Looks for a peer that is in the map, while others are added. */
 static void *seek(void *arg)
 {
     const atomic_bool *ends = arg;
-    struct amg_peer *peer = NULL;
-    unsigned route = 0;
 
     while (!atomic_load_explicit(ends, memory_order_relaxed))
-        if (amg_route_map_find(cls, &far_peers[0], &route, &peer) !=
-                HG_SUCCESS ||
-            peer != &near_peers[0])
+        if (!leads_to(0))
             return arg;
     return NULL;
 }
 
-static void route_to(unsigned rank)
-{
-    struct amg_peer *peer = NULL;
-    unsigned route = 0;
-
-    assert_int_equal(
-        amg_route_map_find(cls, &far_peers[rank], &route, &peer), HG_SUCCESS);
-    assert_int_equal(route, AMG_ROUTE_SHM);
-    assert_ptr_equal(peer, &near_peers[rank]);
-}
-
 static void test_route_map_grows_while_others_search(void **state)
 {
-    struct amg_peer *peer = NULL;
-    unsigned route = 0;
-    unsigned failed = 0;
     atomic_bool ends = false;
     pthread_t seeker;
     void *result = NULL;
 
     (void)state;
-    route_to(0);
+    assert_true(leads_to(0));
     assert_int_equal(pthread_create(&seeker, NULL, seek, &ends), 0);
-    for (unsigned i = STRANGER + 1; i < PEERS; i++) {
-        amg_mem_fail_nth(2); /* of a larger map; the first one is the entry */
-        while (
-            amg_route_map_find(cls, &far_peers[i], &route, &peer) == HG_NOMEM)
-            failed++;
-        amg_mem_fail_nth(0);
-    }
+    for (unsigned i = STRANGER + 1; i < PEERS; i++)
+        assert_true(leads_to(i));
     atomic_store_explicit(&ends, true, memory_order_relaxed);
     assert_int_equal(pthread_join(seeker, &result), 0);
     assert_null(result);
-    assert_in_range(failed, 5, 10); /* the map doubles */
-    asked = 0;
     for (unsigned i = STRANGER + 1; i < PEERS; i++) {
-        route_to(i);
-        assert_ptr_equal(
-            amg_route_map_main_peer(cls, AMG_ROUTE_SHM, &near_peers[i]),
-            &far_peers[i]);
+        assert_true(leads_to(i));
         assert_int_equal(near_peers[i].shares, 1);
     }
-    assert_int_equal(asked, 0);
+}
+
+/* A peer that the map cannot keep is found as long as it has a reference. */
+static void test_route_without_memory_finds_a_peer(void **state)
+{
+    hg_class_t *other = NULL;
+    struct hg_addr addr;
+
+    (void)state;
+    assert_int_equal(class_open(&other), HG_SUCCESS);
+    for (uint64_t n = 1; n <= 2; n++) {
+        amg_mem_fail_nth(n);
+        assert_int_equal(
+            amg_addr_init(other, AMG_ROUTE_OFI, &far_peers[3], &addr),
+            HG_SUCCESS);
+        amg_mem_fail_nth(0);
+        assert_ptr_equal(addr.peer, &near_peers[3]);
+        amg_addr_fini(&addr);
+        assert_int_equal(near_peers[3].shares, 1); /* of the first class */
+    }
+    amg_class_close(other);
 }
 
 int main(void)
@@ -337,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_route_is_the_same_by_both_routes),
         cmocka_unit_test(test_route_without_memory_leaves_nothing),
         cmocka_unit_test(test_route_map_grows_while_others_search),
+        cmocka_unit_test(test_route_without_memory_finds_a_peer),
     };
 
     return cmocka_run_group_tests(tests, class_setup, class_teardown);

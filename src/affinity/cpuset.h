@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Set of hardware threads, by the system's numbers, and the lists of cpus that
- * users write. */
+/* Set of hardware threads, by the system's numbers. */
 #ifndef AMG_AFFINITY_CPUSET_H
 #define AMG_AFFINITY_CPUSET_H
 
@@ -44,24 +43,5 @@ void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
 /* Writes "0-3,8", cut with "..." at `cap`. Returns `ret_text`. */
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap);
-
-enum amg_cpu_list_kind {
-    AMG_CPU_LIST_AUTO, /* the policy chooses */
-    AMG_CPU_LIST_NONE, /* not pinned */
-    AMG_CPU_LIST_CPUS,
-    AMG_CPU_LIST_BAD /* makes no sense; the policy chooses */
-};
-
-enum { AMG_CPU_LIST_WHY_CAP = 80 };
-
-struct amg_cpu_list {
-    enum amg_cpu_list_kind kind;
-    uint32_t count;
-    uint16_t cpus[AMG_CPUS_MAX];    /* in the order of the text */
-    char why[AMG_CPU_LIST_WHY_CAP]; /* cause of AMG_CPU_LIST_BAD */
-};
-
-/* NULL is "auto". */
-void amg_cpu_list_parse(const char *text, struct amg_cpu_list *ret_list);
 
 #endif

@@ -12,7 +12,7 @@
  * as the thread mostly sleeps. */
 #include "affinity/policy.h"
 
-#include <stdarg.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,21 +34,571 @@ static const char *const rule_names[AMG_SLOT_RULES] = {
 
 #define LIST_NAME "progress_cpus (AMALGAM_PROGRESS_CPUS)"
 
+enum { NO_GROUP = UINT16_MAX, NO_PU = UINT16_MAX };
+
+enum pu_use_kind {
+    PU_OUT,     /* the library may not use it */
+    PU_BUSY,    /* a program runs there */
+    PU_SIBLING, /* idle, on a core where a program runs */
+    PU_CORE,    /* of an idle core of a group's binding */
+    PU_FREE     /* bound to no rank */
+};
+
+/* A hardware thread, in the order of the machine. */
+struct pu_use {
+    uint16_t group; /* index of its group's first; or NO_GROUP */
+    uint16_t used;  /* threads of the library on it */
+    uint8_t order;  /* number among those of its core and group */
+    uint8_t kind;
+};
+
+struct group {
+    uint32_t threads;
+    uint32_t ranks;
+    uint32_t silent; /* ranks that do not say how many threads they run */
+    uint16_t pus;
+    uint16_t cores;
+    bool is_unknown; /* the binding of some of its ranks is not known */
+};
+
+/* Plain data of some ten KiB, for the stack of the caller. */
+struct node_map {
+    const struct amg_affinity_ask *ask;
+    const struct amg_machine *machine;
+    const struct amg_nic *nic;         /* NULL: none, or equally near to all */
+    struct amg_cpuset usable;          /* what any rank may use */
+    struct pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
+    struct group groups[AMG_CPUS_MAX]; /* by index of the first */
+    uint16_t core_used[AMG_CPUS_MAX];  /* library threads on a core */
+    uint16_t core_group[AMG_CPUS_MAX]; /* group that computes on a core;
+                                        * NO_GROUP */
+    uint16_t index_of[AMG_CPUS_MAX];   /* of a cpu; NO_PU */
+};
+
+/* Levels of the search for an idle hardware thread, nearest first. */
+enum level {
+    LEVEL_CORE,
+    LEVEL_SIBLING,
+    LEVEL_NIC_HOME, /* near the NIC, which is the own NUMA node, too */
+    LEVEL_NIC,
+    LEVEL_NUMA,
+    LEVEL_ANY,
+    LEVEL_FOREIGN, /* idle, on a core where another group computes */
+    LEVEL_SHARED,  /* any of the above, also beside library threads */
+    LEVELS
+};
+
+/* The choice for one thread. */
+struct pick {
+    uint16_t index; /* of its hardware thread; NO_PU: not pinned */
+    uint8_t rule;   /* enum amg_slot_rule */
+    bool is_asked;  /* the user asked for "none" */
+};
+
+#define PICK_NOWHERE ((struct pick){.index = NO_PU, .rule = AMG_SLOT_UNPINNED})
+
+/* The usable part of a rank's binding; empty: the binding is not known. */
+static void map_binding(
+    const struct node_map *map, uint32_t rank, struct amg_cpuset *ret_binding)
+{
+    *ret_binding = map->ask->ranks[rank].binding;
+    amg_cpuset_cut(ret_binding, &map->usable);
+}
+
+/* Where a rank may run: its binding, or if that is not known, which is false,
+ * any usable cpu. */
+static bool map_range(
+    const struct node_map *map, uint32_t rank, struct amg_cpuset *ret_range)
+{
+    map_binding(map, rank, ret_range);
+    if (amg_cpuset_count(ret_range) > 0)
+        return true;
+    *ret_range = map->usable;
+    return false;
+}
+
+/* Without a topology the cgroup's cpus are not known: then all ranks may use
+ * the cpus that some rank is bound to, and so find the same map. */
+static void usable_find(struct node_map *map)
+{
+    const struct amg_machine *machine = map->machine;
+    struct amg_cpuset bound = {{0}};
+
+    for (uint32_t i = 0; i < machine->pu_count; i++)
+        amg_cpuset_add(&map->usable, machine->pus[i].cpu);
+    if (machine->is_known) {
+        amg_cpuset_cut(&map->usable, &machine->allowed);
+        return;
+    }
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++)
+        amg_cpuset_unite(&bound, &map->ask->ranks[rank].binding);
+    amg_cpuset_cut(&map->usable, &bound);
+}
+
+/* First hardware thread of the group that `index` belongs to so far. */
+static uint16_t leader_of(struct node_map *map, uint16_t index)
+{
+    while (map->uses[index].group != index) {
+        map->uses[index].group = map->uses[map->uses[index].group].group;
+        index = map->uses[index].group;
+    }
+    return index;
+}
+
+/* Joins the groups of the hardware threads of `set`. */
+static void set_join(struct node_map *map, const struct amg_cpuset *set)
+{
+    uint16_t group = NO_GROUP;
+
+    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
+        uint16_t other = 0;
+
+        if (!amg_cpuset_has(set, map->machine->pus[i].cpu))
+            continue;
+        if (map->uses[i].group == NO_GROUP)
+            map->uses[i].group = i;
+        other = leader_of(map, i);
+        if (group == NO_GROUP)
+            group = other;
+        else if (other < group) {
+            map->uses[group].group = other;
+            group = other;
+        } else
+            map->uses[other].group = group;
+    }
+}
+
+static void groups_find(struct node_map *map)
+{
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
+        struct amg_cpuset binding;
+
+        (void)map_range(map, rank, &binding);
+        set_join(map, &binding);
+    }
+    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
+        if (map->uses[i].group != NO_GROUP)
+            map->uses[i].group = leader_of(map, i);
+    }
+}
+
+/* The group of a rank; NO_GROUP: the machine has no usable cpu. */
+static uint16_t map_group(const struct node_map *map, uint32_t rank)
+{
+    struct amg_cpuset binding;
+
+    (void)map_range(map, rank, &binding);
+    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
+        if (amg_cpuset_has(&binding, map->machine->pus[i].cpu))
+            return map->uses[i].group;
+    }
+    return NO_GROUP;
+}
+
+/* Counts the hardware threads and cores of each group. */
+static void groups_measure(struct node_map *map)
+{
+    const struct amg_pu *pus = map->machine->pus;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+        struct pu_use *use = &map->uses[i];
+
+        if (use->group == NO_GROUP)
+            continue;
+        for (uint32_t k = i; k-- > 0 && pus[k].core == pus[i].core;)
+            use->order += map->uses[k].group == use->group;
+        map->groups[use->group].pus++;
+        map->groups[use->group].cores += use->order == 0;
+    }
+}
+
+static void groups_fill(struct node_map *map)
+{
+    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
+        uint16_t index = map_group(map, rank);
+        uint32_t threads = map->ask->ranks[rank].threads;
+        struct amg_cpuset binding;
+        struct group *group = NULL;
+
+        if (index == NO_GROUP)
+            continue;
+        group = &map->groups[index];
+        if (!map_range(map, rank, &binding))
+            group->is_unknown = true;
+        group->ranks++;
+        group->silent += threads == 0;
+        group->threads = threads < UINT32_MAX - group->threads
+                             ? group->threads + threads
+                             : UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+        struct group *group = &map->groups[i];
+        uint32_t silent = group->silent;
+
+        if (group->ranks == 1 && silent == 1)
+            group->threads = group->cores;
+        else
+            group->threads = silent < UINT32_MAX - group->threads
+                                 ? group->threads + silent
+                                 : UINT32_MAX;
+    }
+}
+
+/* Marks the hardware threads that the program threads of each group are
+ * expected on: the first one of each core, then the second one. */
+static void busy_mark(struct node_map *map)
+{
+    const struct amg_pu *pus = map->machine->pus;
+    uint32_t left[AMG_CPUS_MAX];
+    bool has_more = true;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++)
+        left[i] =
+            map->groups[i].is_unknown ? UINT32_MAX : map->groups[i].threads;
+    for (unsigned order = 0; has_more; order++) {
+        has_more = false;
+        for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+            struct pu_use *use = &map->uses[i];
+
+            has_more = has_more || use->order > order;
+            if (use->group == NO_GROUP || use->order != order ||
+                left[use->group] == 0)
+                continue;
+            left[use->group]--;
+            use->kind = PU_BUSY;
+            if (map->core_group[pus[i].core] == NO_GROUP)
+                map->core_group[pus[i].core] = use->group;
+        }
+    }
+}
+
+static void idle_mark(struct node_map *map)
+{
+    const struct amg_pu *pus = map->machine->pus;
+
+    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+        struct pu_use *use = &map->uses[i];
+
+        if (use->kind == PU_BUSY || !amg_cpuset_has(&map->usable, pus[i].cpu))
+            continue;
+        if (use->group == NO_GROUP)
+            use->kind = map->ask->has_strangers ? PU_OUT : PU_FREE;
+        else if (map->core_group[pus[i].core] == NO_GROUP)
+            use->kind = PU_CORE;
+        else
+            use->kind = PU_SIBLING;
+    }
+}
+
+static void map_init(struct node_map *map, const struct amg_affinity_ask *ask)
+{
+    memset(map, 0, sizeof(*map));
+    map->ask = ask;
+    map->machine = ask->machine;
+    map->nic = amg_machine_nic(ask->machine, ask->nic);
+    if (map->nic != NULL && map->nic->is_everywhere)
+        map->nic = NULL;
+    AMG_ASSERT(ask->machine->pu_count <= AMG_CPUS_MAX);
+    for (uint32_t i = 0; i < AMG_CPUS_MAX; i++) {
+        map->uses[i].group = NO_GROUP;
+        map->core_group[i] = NO_GROUP;
+        map->index_of[i] = NO_PU;
+    }
+    for (uint16_t i = 0; i < ask->machine->pu_count; i++)
+        map->index_of[ask->machine->pus[i].cpu] = i;
+    usable_find(map);
+    groups_find(map);
+    groups_measure(map);
+    groups_fill(map);
+    busy_mark(map);
+    idle_mark(map);
+}
+
+/* The rank that looks for a hardware thread. */
+struct seeker {
+    uint16_t group;
+    struct amg_cpuset binding;
+    uint64_t nodes;           /* NUMA nodes of its binding, as bits */
+    struct amg_cpuset caches; /* last level caches of its binding */
+};
+
+static void seeker_init(
+    const struct node_map *map, uint32_t rank, struct seeker *ret_seeker)
+{
+    const struct amg_machine *machine = map->machine;
+
+    memset(ret_seeker, 0, sizeof(*ret_seeker));
+    ret_seeker->group = map_group(map, rank);
+    map_binding(map, rank, &ret_seeker->binding);
+    for (uint32_t i = 0; i < machine->pu_count; i++) {
+        const struct amg_pu *pu = &machine->pus[i];
+
+        if (!amg_cpuset_has(&ret_seeker->binding, pu->cpu))
+            continue;
+        ret_seeker->nodes |= 1ull << pu->numa % AMG_NUMA_MAX;
+        if (pu->cache < AMG_CPUS_MAX)
+            amg_cpuset_add(&ret_seeker->caches, pu->cache);
+    }
+}
+
+static bool is_near_nic(const struct node_map *map, const struct amg_pu *pu)
+{
+    return map->nic != NULL && amg_cpuset_has(&map->nic->near, pu->cpu);
+}
+
+/* Is `pu` of a NUMA node of the rank's binding? */
+static bool is_home(const struct seeker *seeker, const struct amg_pu *pu)
+{
+    return (seeker->nodes >> pu->numa % AMG_NUMA_MAX & 1) != 0;
+}
+
+static enum level level_of(
+    const struct node_map *map, const struct seeker *seeker, uint32_t index)
+{
+    const struct amg_pu *pu = &map->machine->pus[index];
+
+    if (map->uses[index].kind == PU_CORE)
+        return LEVEL_CORE;
+    if (map->uses[index].kind == PU_SIBLING)
+        return LEVEL_SIBLING;
+    if (is_near_nic(map, pu))
+        return is_home(seeker, pu) ? LEVEL_NIC_HOME : LEVEL_NIC;
+    return is_home(seeker, pu) ? LEVEL_NUMA : LEVEL_ANY;
+}
+
+static enum amg_slot_rule rule_of(enum level level)
+{
+    static const uint8_t rules[LEVELS] = {
+        [LEVEL_CORE] = AMG_SLOT_CORE,
+        [LEVEL_SIBLING] = AMG_SLOT_SIBLING,
+        [LEVEL_NIC_HOME] = AMG_SLOT_NIC,
+        [LEVEL_NIC] = AMG_SLOT_NIC,
+        [LEVEL_NUMA] = AMG_SLOT_NUMA,
+        [LEVEL_ANY] = AMG_SLOT_ANY,
+        [LEVEL_FOREIGN] = AMG_SLOT_ANY,
+        [LEVEL_SHARED] = AMG_SLOT_ANY,
+    };
+
+    return (enum amg_slot_rule)rules[level];
+}
+
+/* The ranks that a thread on a hardware thread would disturb. */
+enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
+
+static enum harm harm_of(const struct node_map *map,
+    const struct seeker *seeker, const struct amg_pu *pu)
+{
+    uint16_t group = map->core_group[pu->core];
+
+    if (group == NO_GROUP)
+        return HARMS_NOBODY;
+    return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
+}
+
+/* Order of hardware threads that are equal otherwise: within a binding from the
+ * last core on, as programs fill it from the first core on, and elsewhere from
+ * the first core on; within a core, the first idle hardware thread. */
+static uint64_t turn_of(
+    const struct node_map *map, uint32_t index, enum level level)
+{
+    uint32_t order = map->uses[index].order;
+
+    if (level != LEVEL_CORE && level != LEVEL_SIBLING)
+        return index;
+    return (uint64_t)(AMG_CPUS_MAX - (index - order)) * 16 + order;
+}
+
+static uint64_t at_most(uint64_t value, unsigned bits)
+{
+    uint64_t most = (1ull << bits) - 1;
+
+    return value < most ? value : most;
+}
+
+/* The smaller the key, the better the hardware thread. */
+static uint64_t key_of(const struct node_map *map, const struct seeker *seeker,
+    uint32_t index, enum level level)
+{
+    const struct amg_pu *pu = &map->machine->pus[index];
+    uint64_t key = at_most(map->uses[index].used, 16);
+
+    key = key << 3 | level;
+    key = key << 2 | (uint64_t)harm_of(map, seeker, pu);
+    key = key << 12 | at_most(map->core_used[pu->core], 12);
+    key = key << 1 | !is_near_nic(map, pu);
+    key = key << 1 | !amg_cpuset_has(&seeker->caches, pu->cache);
+    return key << 16 | at_most(turn_of(map, index, level), 16);
+}
+
+/* The level at which a rank may take a hardware thread: LEVEL_FOREIGN on a
+ * core where another group computes, which a thread there slows down. */
+static enum level level_for(const struct node_map *map,
+    const struct seeker *seeker, uint32_t index, enum level place)
+{
+    const struct amg_pu *pu = &map->machine->pus[index];
+
+    return harm_of(map, seeker, pu) == HARMS_OTHERS ? LEVEL_FOREIGN : place;
+}
+
+/* Is the hardware thread idle, for the library threads of that group? */
+static bool map_is_idle(
+    const struct node_map *map, unsigned index, uint16_t group)
+{
+    const struct pu_use *use = &map->uses[index];
+
+    return use->kind == PU_FREE ||
+           ((use->kind == PU_CORE || use->kind == PU_SIBLING) &&
+               use->group == group);
+}
+
+/* Counts a thread of the library on a hardware thread. */
+static void map_take(struct node_map *map, unsigned index)
+{
+    map->uses[index].used++;
+    map->core_used[map->machine->pus[index].core]++;
+}
+
+/* The best idle hardware thread of that level; nowhere: none is idle. */
+static struct pick map_find_idle(
+    const struct node_map *map, uint32_t rank, enum level level)
+{
+    struct pick best = PICK_NOWHERE;
+    uint64_t best_key = UINT64_MAX;
+    struct seeker seeker;
+
+    seeker_init(map, rank, &seeker);
+    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+        enum level place = LEVEL_SHARED;
+        enum level own = LEVEL_SHARED;
+        uint64_t key = 0;
+
+        if (!map_is_idle(map, i, seeker.group))
+            continue;
+        place = level_of(map, &seeker, i);
+        own = level_for(map, &seeker, i, place);
+        if (level != LEVEL_SHARED && (map->uses[i].used > 0 || own != level))
+            continue;
+        key = key_of(map, &seeker, i, own);
+        if (key < best_key) {
+            best_key = key;
+            best.index = (uint16_t)i;
+            best.rule = (uint8_t)rule_of(place);
+        }
+    }
+    return best;
+}
+
+/* Of the hardware threads of the rank's binding that the fewest library threads
+ * use, the last one; nowhere: the binding is not known. */
+static struct pick map_find_last(const struct node_map *map, uint32_t rank)
+{
+    struct pick best = PICK_NOWHERE;
+    struct amg_cpuset binding;
+
+    map_binding(map, rank, &binding);
+    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
+        if (!amg_cpuset_has(&binding, map->machine->pus[i].cpu) ||
+            (best.index != NO_PU &&
+                map->uses[i].used > map->uses[best.index].used))
+            continue;
+        best.index = (uint16_t)i;
+        best.rule = AMG_SLOT_LAST;
+    }
+    return best;
+}
+
+/* May the user name that cpu? Without a topology: any cpu that exists. */
+static bool map_allows(const struct node_map *map, unsigned cpu)
+{
+    return cpu < AMG_CPUS_MAX && map->index_of[cpu] != NO_PU &&
+           (!map->machine->is_known || amg_cpuset_has(&map->usable, cpu));
+}
+
+/* List of cpus that a user writes: "auto", "none", or "0-3,8". */
+struct cpu_list {
+    enum { LIST_AUTO, LIST_NONE, LIST_CPUS, LIST_BAD } kind;
+    uint32_t count;
+    uint16_t cpus[AMG_CPUS_MAX]; /* in the order of the text */
+    size_t bad_at;               /* what is before that is valid */
+};
+
+/* Reads a number and moves `*text` behind it. False: no digit. A number that is
+ * too large becomes AMG_CPUS_MAX, which no machine has. */
+static bool number_read(const char **text, unsigned *ret_number)
+{
+    unsigned number = 0;
+
+    if (!isdigit((unsigned char)**text))
+        return false;
+    for (; isdigit((unsigned char)**text); ++*text) {
+        number = 10 * number + (unsigned)(**text - '0');
+        if (number > AMG_CPUS_MAX)
+            number = AMG_CPUS_MAX;
+    }
+    *ret_number = number;
+    return true;
+}
+
+/* Reads "3" or "0-3", and moves `*text` behind it. */
+static bool run_read(const char **text, struct cpu_list *list)
+{
+    unsigned first = 0;
+    unsigned last = 0;
+
+    if (!number_read(text, &first))
+        return false;
+    last = first;
+    if (**text == '-') {
+        ++*text;
+        if (!number_read(text, &last))
+            return false;
+    }
+    if (last < first || last >= AMG_CPUS_MAX ||
+        list->count + (last - first) >= AMG_CPUS_MAX)
+        return false;
+    while (first <= last)
+        list->cpus[list->count++] = (uint16_t)first++;
+    return true;
+}
+
+/* NULL is "auto". */
+static void list_parse(const char *text, struct cpu_list *list)
+{
+    const char *at = text;
+    const char *run = text;
+
+    list->count = 0;
+    list->kind = LIST_AUTO;
+    if (text == NULL || strcmp(text, "auto") == 0)
+        return;
+    list->kind = LIST_NONE;
+    if (strcmp(text, "none") == 0)
+        return;
+    list->kind = LIST_CPUS;
+    while (run_read(&at, list) && (*at == '\0' || *at == ',')) {
+        if (*at == '\0')
+            return;
+        run = ++at;
+    }
+    list->kind = LIST_BAD;
+    list->bad_at = (size_t)(run - text);
+}
+
 /* Places the threads of all ranks; on the stack of amg_policy_place(). */
 struct placing {
-    struct amg_node_map map;
-    struct amg_cpu_list list;
-    bool has_progress;        /* ranks may have progress threads */
-    bool is_auto;             /* no thread where nothing is idle */
-    bool has_pick;            /* the asking rank has a thread */
-    struct amg_pick progress; /* place of that thread */
+    struct node_map map;
+    struct cpu_list list;
+    bool has_progress;    /* ranks may have progress threads */
+    bool is_auto;         /* no thread where nothing is idle */
+    bool has_pick;        /* the asking rank has a thread */
+    struct pick progress; /* place of that thread */
     uint64_t placed[RANKS_KNOWN / 64];
 };
 
-static void keep(struct placing *placing, uint32_t rank, struct amg_pick pick)
+static void keep(struct placing *placing, uint32_t rank, struct pick pick)
 {
-    if (pick.index != AMG_NO_PU)
-        amg_node_map_take(&placing->map, pick.index);
+    if (pick.index != NO_PU)
+        map_take(&placing->map, pick.index);
     if (rank < RANKS_KNOWN)
         placing->placed[rank / 64] |= 1ull << rank % 64;
     if (rank != placing->map.ask->self)
@@ -58,16 +608,16 @@ static void keep(struct placing *placing, uint32_t rank, struct amg_pick pick)
 }
 
 /* The cpu that the user named; nowhere: no cpu, or one that is not allowed. */
-static struct amg_pick named_pick(const struct placing *placing, uint32_t rank)
+static struct pick named_pick(const struct placing *placing, uint32_t rank)
 {
-    const struct amg_cpu_list *list = &placing->list;
-    struct amg_pick pick = AMG_PICK_NOWHERE;
+    const struct cpu_list *list = &placing->list;
+    struct pick pick = PICK_NOWHERE;
     unsigned cpu = 0;
 
-    if (list->kind != AMG_CPU_LIST_CPUS)
+    if (list->kind != LIST_CPUS)
         return pick;
     cpu = list->cpus[rank % list->count];
-    if (amg_node_map_allows(&placing->map, cpu)) {
+    if (map_allows(&placing->map, cpu)) {
         pick.index = placing->map.index_of[cpu];
         pick.rule = AMG_SLOT_CHOSEN;
     }
@@ -78,36 +628,36 @@ static struct amg_pick named_pick(const struct placing *placing, uint32_t rank)
 static void named_place(struct placing *placing)
 {
     for (uint32_t rank = 0; rank < placing->map.ask->rank_count; rank++) {
-        struct amg_pick pick = named_pick(placing, rank);
+        struct pick pick = named_pick(placing, rank);
 
-        if (pick.index != AMG_NO_PU)
+        if (pick.index != NO_PU)
             keep(placing, rank, pick);
     }
 }
 
 /* Lets the ranks without a slot look for one at that level. */
-static void level_place(struct placing *placing, enum amg_level level)
+static void level_place(struct placing *placing, enum level level)
 {
-    const struct amg_node_map *map = &placing->map;
-    bool is_last = level == AMG_LEVEL_SHARED;
-    bool is_none = placing->list.kind == AMG_CPU_LIST_NONE;
+    const struct node_map *map = &placing->map;
+    bool is_last = level == LEVEL_SHARED;
+    bool is_none = placing->list.kind == LIST_NONE;
 
     for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
         bool is_known = rank < RANKS_KNOWN;
-        struct amg_pick pick = AMG_PICK_NOWHERE;
+        struct pick pick = PICK_NOWHERE;
 
         if (is_known ? (placing->placed[rank / 64] >> rank % 64 & 1) != 0
                      : !is_last)
             continue;
-        if (named_pick(placing, rank).index != AMG_NO_PU)
+        if (named_pick(placing, rank).index != NO_PU)
             continue;
-        pick = amg_node_map_find_idle(map, rank, level);
-        if (pick.index == AMG_NO_PU && (placing->is_auto || !is_last))
+        pick = map_find_idle(map, rank, level);
+        if (pick.index == NO_PU && (placing->is_auto || !is_last))
             continue;
         if (is_none)
-            pick = (struct amg_pick){AMG_NO_PU, AMG_SLOT_UNPINNED, true};
-        else if (pick.index == AMG_NO_PU)
-            pick = amg_node_map_find_last(map, rank);
+            pick = (struct pick){NO_PU, AMG_SLOT_UNPINNED, true};
+        else if (pick.index == NO_PU)
+            pick = map_find_last(map, rank);
         keep(placing, rank, pick);
     }
 }
@@ -116,52 +666,34 @@ static void level_place(struct placing *placing, enum amg_level level)
 static void progress_place(struct placing *placing)
 {
     named_place(placing);
-    for (unsigned level = 0; level < AMG_LEVELS; level++)
-        level_place(placing, (enum amg_level)level);
+    for (unsigned level = 0; level < LEVELS; level++)
+        level_place(placing, (enum level)level);
 }
 
-/* Adds a line to the notes, whole or not at all. */
-__attribute__((format(printf, 2, 3))) static void note_add(
-    char *notes, const char *format, ...)
-{
-    size_t len = strlen(notes);
-    va_list args;
-    int more = 0;
-
-    va_start(args, format);
-    more = vsnprintf(notes + len, AMG_NOTES_CAP - len, format, args);
-    va_end(args);
-    if (more < 0 || (size_t)more + 1 >= AMG_NOTES_CAP - len)
-        notes[len] = '\0';
-    else
-        memcpy(notes + len + more, "\n", 2);
-}
-
-/* Notes the parts of the list that are invalid for the asking rank. */
+/* Notes what is invalid in the list for the asking rank. */
 static void list_check(
-    const struct placing *placing, const char *text, char *notes)
+    const struct placing *placing, const char *text, char *ret_notes)
 {
-    const struct amg_cpu_list *list = &placing->list;
-    const struct amg_node_map *map = &placing->map;
+    const struct cpu_list *list = &placing->list;
+    const struct node_map *map = &placing->map;
     uint32_t self = map->ask->self;
-    unsigned cpu = 0;
+    unsigned cpu = list->count > 0 ? list->cpus[self % list->count] : 0;
 
-    if (list->kind == AMG_CPU_LIST_BAD)
-        note_add(notes,
-            LIST_NAME " is \"%.64s\", but %s: the library chooses instead",
-            text, list->why);
-    if (list->kind != AMG_CPU_LIST_CPUS)
-        return;
-    cpu = list->cpus[self % list->count];
-    if (!amg_node_map_allows(map, cpu))
-        note_add(notes,
+    if (list->kind == LIST_BAD)
+        snprintf(ret_notes, AMG_NOTES_CAP,
+            LIST_NAME
+            " is \"%.64s\", which from \"%.24s\" on is not auto, "
+            "none, or cpus such as 0-3,8: the library chooses instead",
+            text, text + list->bad_at);
+    else if (list->kind == LIST_CPUS && !map_allows(map, cpu))
+        snprintf(ret_notes, AMG_NOTES_CAP,
             LIST_NAME " is \"%.64s\", but cpu %u, which falls to rank %u, %s: "
                       "the library chooses instead",
             text, cpu, map->ask->ranks[self].rank,
-            map->index_of[cpu] == AMG_NO_PU ? "does not exist here"
-                                            : "is not allowed by the cgroup");
-    if (self >= list->count)
-        note_add(notes,
+            map->index_of[cpu] == NO_PU ? "does not exist here"
+                                        : "is not allowed by the cgroup");
+    else if (list->kind == LIST_CPUS && self >= list->count)
+        snprintf(ret_notes, AMG_NOTES_CAP,
             LIST_NAME " is \"%.64s\", which names %u for %u threads on this "
                       "node: threads share cores",
             text, list->count, map->ask->rank_count);
@@ -170,30 +702,30 @@ static void list_check(
 static void placing_init(
     struct placing *placing, const struct amg_affinity_ask *ask)
 {
-    amg_node_map_init(&placing->map, ask);
-    amg_cpu_list_parse(ask->progress_cpus, &placing->list);
+    map_init(&placing->map, ask);
+    list_parse(ask->progress_cpus, &placing->list);
     placing->is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
     placing->has_progress =
         placing->is_auto || amg_policy_has_thread(ask->progress);
     placing->has_pick = false;
-    placing->progress = AMG_PICK_NOWHERE;
+    placing->progress = PICK_NOWHERE;
     memset(placing->placed, 0, sizeof(placing->placed));
 }
 
 /* Why there is no idle core for the asking rank. */
-static void none_idle_reason(const struct amg_node_map *map, char *ret_text)
+static void none_idle_reason(const struct node_map *map, char *ret_text)
 {
-    uint16_t group = amg_node_map_group(map, map->ask->self);
+    uint16_t group = map_group(map, map->ask->self);
     uint32_t ranks = map->ask->rank_count;
     unsigned cores = 0;
     bool is_idle = false;
 
     for (uint32_t i = 0; i < map->machine->pu_count; i++)
-        is_idle = is_idle || (map->uses[i].kind != AMG_PU_BUSY &&
-                                 map->uses[i].kind != AMG_PU_OUT);
+        is_idle = is_idle ||
+                  (map->uses[i].kind != PU_BUSY && map->uses[i].kind != PU_OUT);
     for (uint32_t core = 0; core < AMG_CPUS_MAX; core++)
-        cores += map->core_group[core] != AMG_NO_GROUP;
-    if (group == AMG_NO_GROUP || map->groups[group].is_unknown)
+        cores += map->core_group[core] != NO_GROUP;
+    if (group == NO_GROUP || map->groups[group].is_unknown)
         snprintf(ret_text, AMG_REASON_CAP,
             "no idle core known: binding of a rank unknown");
     else if (is_idle)
@@ -227,23 +759,20 @@ static void mode_answer(
 }
 
 /* The rule that chose the slot, and what speaks against the slot. */
-static const char *slot_reason(
-    const struct amg_node_map *map, struct amg_pick pick)
+static const char *slot_reason(const struct node_map *map, struct pick pick)
 {
-    if (pick.index == AMG_NO_PU)
+    if (pick.index == NO_PU)
         return pick.is_asked ? "not pinned, as asked"
                              : "not pinned, binding unknown";
-    if (pick.rule == AMG_SLOT_CHOSEN &&
-        map->uses[pick.index].kind == AMG_PU_BUSY)
+    if (pick.rule == AMG_SLOT_CHOSEN && map->uses[pick.index].kind == PU_BUSY)
         return "named core, busy";
-    if (pick.rule == AMG_SLOT_CHOSEN &&
-        map->uses[pick.index].kind == AMG_PU_OUT)
+    if (pick.rule == AMG_SLOT_CHOSEN && map->uses[pick.index].kind == PU_OUT)
         return "named core, use unknown";
     return rule_names[pick.rule];
 }
 
 static struct amg_core_slot slot_answer(
-    const struct amg_node_map *map, struct amg_pick pick)
+    const struct node_map *map, struct pick pick)
 {
     struct amg_core_slot slot = {.cpu = -1,
         .rule = (enum amg_slot_rule)pick.rule,
@@ -251,33 +780,22 @@ static struct amg_core_slot slot_answer(
         .reason = slot_reason(map, pick)};
 
     AMG_ASSERT(slot.rule < AMG_SLOT_RULES);
-    if (pick.index != AMG_NO_PU) {
-        const struct amg_pu_use *use = &map->uses[pick.index];
+    if (pick.index != NO_PU) {
+        const struct pu_use *use = &map->uses[pick.index];
 
         slot.cpu = map->machine->pus[pick.index].cpu;
         slot.sharers = use->used;
-        slot.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
-                            use->kind != AMG_PU_OUT;
+        slot.is_dedicated =
+            use->used == 1 && use->kind != PU_BUSY && use->kind != PU_OUT;
     }
     return slot;
-}
-
-static void place_answer(
-    const struct placing *placing, struct amg_placement *placement)
-{
-    const struct amg_core_slot none = {
-        .cpu = -1, .rule = AMG_SLOT_UNPINNED, .reason = "no thread"};
-
-    placement->slot = none;
-    if (placing->has_pick)
-        placement->slot = slot_answer(&placing->map, placing->progress);
 }
 
 void amg_policy_place(
     const struct amg_affinity_ask *ask, struct amg_placement *ret_placement)
 {
     struct placing placing;
-    uint16_t number = AMG_NO_GROUP;
+    uint16_t number = NO_GROUP;
 
     AMG_ASSERT(ask->rank_count > 0 && ask->self < ask->rank_count);
     memset(ret_placement, 0, sizeof(*ret_placement));
@@ -285,10 +803,12 @@ void amg_policy_place(
     if (placing.has_progress)
         progress_place(&placing);
     mode_answer(&placing, ret_placement);
-    place_answer(&placing, ret_placement);
-
-    number = amg_node_map_group(&placing.map, ask->self);
-    if (number != AMG_NO_GROUP)
+    ret_placement->slot = (struct amg_core_slot){
+        .cpu = -1, .rule = AMG_SLOT_UNPINNED, .reason = "no thread"};
+    if (placing.has_pick)
+        ret_placement->slot = slot_answer(&placing.map, placing.progress);
+    number = map_group(&placing.map, ask->self);
+    if (number != NO_GROUP)
         ret_placement->is_oversubscribed =
             placing.map.groups[number].threads > placing.map.groups[number].pus;
     if (placing.has_progress)

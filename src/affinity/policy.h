@@ -51,110 +51,7 @@ struct amg_affinity_ask {
     const char *progress_cpus;
 };
 
-enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
-
-enum amg_pu_use_kind {
-    AMG_PU_OUT,     /* the library may not use it */
-    AMG_PU_BUSY,    /* a program runs there */
-    AMG_PU_SIBLING, /* idle, on a core where a program runs */
-    AMG_PU_CORE,    /* of an idle core of a group's binding */
-    AMG_PU_FREE     /* bound to no rank */
-};
-
-/* A hardware thread, in the order of the machine. */
-struct amg_pu_use {
-    uint16_t group; /* index of its group's first; or AMG_NO_GROUP */
-    uint16_t used;  /* threads of the library on it */
-    uint8_t order;  /* number among those of its core and group */
-    uint8_t kind;
-};
-
-struct amg_group {
-    uint32_t threads;
-    uint32_t ranks;
-    uint32_t silent; /* ranks that do not say how many threads they run */
-    uint16_t pus;
-    uint16_t cores;
-    bool is_unknown; /* the binding of some of its ranks is not known */
-};
-
-/* Plain data of some ten KiB, for the stack of the caller. */
-struct amg_node_map {
-    const struct amg_affinity_ask *ask;
-    const struct amg_machine *machine;
-    const struct amg_nic *nic; /* NULL: none, or equally near to all */
-    struct amg_cpuset usable;  /* what any rank may use */
-    struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
-    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first */
-    uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
-    uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core;
-                                            * AMG_NO_GROUP */
-    uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
-};
-
-/* Levels of the search for an idle hardware thread, nearest first. */
-enum amg_level {
-    AMG_LEVEL_CORE,
-    AMG_LEVEL_SIBLING,
-    AMG_LEVEL_NIC_HOME, /* near the NIC, which is the own NUMA node, too */
-    AMG_LEVEL_NIC,
-    AMG_LEVEL_NUMA,
-    AMG_LEVEL_ANY,
-    AMG_LEVEL_FOREIGN, /* idle, on a core where another group computes */
-    AMG_LEVEL_SHARED,  /* any of the above, also beside library threads */
-    AMG_LEVELS
-};
-
-/* The choice for one thread. */
-struct amg_pick {
-    uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
-    uint8_t rule;   /* enum amg_slot_rule */
-    bool is_asked;  /* the user asked for "none" */
-};
-
-#define AMG_PICK_NOWHERE                                                       \
-    ((struct amg_pick){.index = AMG_NO_PU, .rule = AMG_SLOT_UNPINNED})
-
-void amg_node_map_init(
-    struct amg_node_map *map, const struct amg_affinity_ask *ask);
-
-/* The usable part of a rank's binding; empty: the binding is not known. */
-void amg_node_map_binding(const struct amg_node_map *map, uint32_t rank,
-    struct amg_cpuset *ret_binding);
-/* The group of a rank; AMG_NO_GROUP: the machine has no usable cpu. */
-uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
-
-/* Is the hardware thread idle, for the library threads of that group? */
-static inline bool amg_node_map_is_idle(
-    const struct amg_node_map *map, unsigned index, uint16_t group)
-{
-    const struct amg_pu_use *use = &map->uses[index];
-
-    return use->kind == AMG_PU_FREE ||
-           ((use->kind == AMG_PU_CORE || use->kind == AMG_PU_SIBLING) &&
-               use->group == group);
-}
-
-/* Counts a thread of the library on a hardware thread. */
-static inline void amg_node_map_take(struct amg_node_map *map, unsigned index)
-{
-    map->uses[index].used++;
-    map->core_used[map->machine->pus[index].core]++;
-}
-
-/* The best idle hardware thread of that level; nowhere: none is idle. */
-struct amg_pick amg_node_map_find_idle(
-    const struct amg_node_map *map, uint32_t rank, enum amg_level level);
-
-/* Of the hardware threads of the rank's binding that the fewest library threads
- * use, the last one; nowhere: the binding is not known. */
-struct amg_pick amg_node_map_find_last(
-    const struct amg_node_map *map, uint32_t rank);
-
-/* May the user name that cpu? Without a topology: any cpu that exists. */
-bool amg_node_map_allows(const struct amg_node_map *map, unsigned cpu);
-
-enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 512 };
+enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 256 };
 
 /* The place of one thread. */
 struct amg_core_slot {
@@ -172,8 +69,8 @@ struct amg_placement {
     bool is_oversubscribed;    /* the programs run more threads than they have
                                 * cores: waits must not spin */
     struct amg_core_slot slot; /* of the progress thread, if there is one */
-    char notes[AMG_NOTES_CAP]; /* invalid parts of the ask, and their
-                                * replacements: one line each; "": none */
+    char notes[AMG_NOTES_CAP]; /* what is invalid in `progress_cpus`, and its
+                                * replacement; "": nothing */
 };
 
 /* Is there a progress thread in that mode? */

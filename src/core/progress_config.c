@@ -406,27 +406,21 @@ static void progress_line(
         amg_progress_config_wait(config, slot, wait, sizeof(wait)));
 }
 
-/* Warns of each line, unless the last warning had equal notes: every class of
- * the process has them. */
+/* Warns, unless the last warning had equal notes: every class of the process
+ * has them. */
 static void notes_warn(const char *notes)
 {
     static struct amg_lock last_lock AMG_LOCK_KEPT;
     static char last[AMG_NOTES_CAP]; /* guarded by the lock */
     bool is_new = false;
 
-    if (notes[0] == '\0')
-        return;
     amg_lock_lock(&last_lock);
-    is_new = strcmp(last, notes) != 0;
+    is_new = notes[0] != '\0' && strcmp(last, notes) != 0;
     if (is_new)
         snprintf(last, sizeof(last), "%s", notes);
     amg_lock_unlock(&last_lock);
-    while (is_new && notes[0] != '\0') {
-        size_t len = strcspn(notes, "\n");
-
-        AMG_LOG_WARNING("cls", "%.*s", (int)len, notes);
-        notes += len + (notes[len] != '\0');
-    }
+    if (is_new)
+        AMG_LOG_WARNING("cls", "%s", notes);
 }
 
 /* Logs the result; the first rank of a job also prints it if AMALGAM_REPORT is

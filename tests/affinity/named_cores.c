@@ -87,7 +87,7 @@ static const struct scene scenes[] = {
             "thread 7 chosen own: named core",
             "thread 6 chosen shared by 2: named core\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6-7\", which names 2 "
-            "for 3 threads on this node: threads share cores\n"}},
+            "for 3 threads on this node: threads share cores"}},
     {.name = "a cpu that does not exist",
         .machine = EIGHT,
         .ranks = "0-2 3-5",
@@ -96,7 +96,7 @@ static const struct scene scenes[] = {
             "thread 7 numa own: own NUMA node\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"6,8\", but cpu 8, "
             "which falls to rank 1, does not exist here: the library chooses "
-            "instead\n"}},
+            "instead"}},
     {.name = "a cpu that the cgroup forbids",
         .machine = "cgroup.xml",
         .ranks = "2-3 4",
@@ -105,78 +105,82 @@ static const struct scene scenes[] = {
             "thread 5 numa shared by 2: own NUMA node\n"
             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"5,6\", but cpu 6, "
             "which falls to rank 1, is not allowed by the cgroup: the library "
-            "chooses instead\n"}},
+            "chooses instead"}},
     {.name = "nothing",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "",
         .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", but there "
-                   "is no number of a cpu: the library chooses instead\n"}},
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", "
+                   "which from \"\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "words",
         .machine = EIGHT,
         .ranks = "0-7",
         .progress_cpus = "core three",
-        .wanted = {"caller: no idle core: 1 rank on 8 cores\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"core three\", "
-                   "but there is no number of a cpu at \"core three\": the "
-                   "library chooses instead\n"}},
+        .wanted =
+            {"caller: no idle core: 1 rank on 8 cores\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"core three\", "
+             "which from \"core three\" on is not auto, none, or cpus such as "
+             "0-3,8: the library chooses instead"}},
     {.name = "a mask",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "0x30",
         .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", but "
-                   "there is neither a comma nor the end at \"x30\": the "
-                   "library chooses instead\n"}},
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", "
+                   "which from \"0x30\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "a range without an end",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4-",
-        .wanted =
-            {"thread 4 numa own: own NUMA node\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", but a range has "
-             "no end at \"4-\": the library chooses instead\n"}},
+        .wanted = {"thread 4 numa own: own NUMA node\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", "
+                   "which from \"4-\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "a range backwards",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "1,7-4",
         .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", but a "
-                   "range ends before it begins at \"7-4\": the library "
-                   "chooses instead\n"}},
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", "
+                   "which from \"7-4\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "a comma too many",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4,",
-        .wanted =
-            {"thread 4 numa own: own NUMA node\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", but there is no "
-             "number of a cpu at its end: the library chooses instead\n"}},
+        .wanted = {"thread 4 numa own: own NUMA node\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", "
+                   "which from \"\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "a negative number",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "-1",
-        .wanted =
-            {"thread 4 numa own: own NUMA node\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", but there is no "
-             "number of a cpu at \"-1\": the library chooses instead\n"}},
+        .wanted = {"thread 4 numa own: own NUMA node\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", "
+                   "which from \"-1\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "a number beyond all machines",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4,99999999999999999999",
         .wanted = {"thread 4 numa own: own NUMA node\n"
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is "
-                   "\"4,99999999999999999999\", but a number is too large at "
-                   "\"99999999999999999999\": the library chooses instead\n"}},
+                   "\"4,99999999999999999999\", "
+                   "which from \"99999999999999999999\" on is not auto, none, "
+                   "or cpus such as "
+                   "0-3,8: the library chooses instead"}},
     {.name = "more than all machines have",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "0-1023,4",
-        .wanted =
-            {"thread 4 numa own: own NUMA node\n"
-             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", but there "
-             "are too many cpus at \"4\": the library chooses instead\n"}},
+        .wanted = {"thread 4 numa own: own NUMA node\n"
+                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", "
+                   "which from \"4\" on is not auto, none, or cpus such as "
+                   "0-3,8: the library chooses instead"}},
 };
 
 int main(int argc, char **argv)

@@ -16,11 +16,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/lock.h"
 #include "base/log.h"
 
-/* Cpus for which binding_read() has room: the kernel refuses to fill a set that
- * is smaller than its own. */
+/* Cpus for which amg_bind_thread_get() has room: the kernel refuses to fill a
+ * set that is smaller than its own. */
 enum { SYSTEM_CPUS = 16384, TEXT_CAP = 64 };
 
 static struct amg_cpuset process_binding;
@@ -31,19 +32,19 @@ static atomic_bool process_is_read;
 /* Set by the first refusal: later ones have the same cause. */
 static atomic_bool has_warned;
 
-static bool binding_read(pid_t pid, struct amg_cpuset *ret_set)
+int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
 {
     unsigned long words[SYSTEM_CPUS / (8 * sizeof(unsigned long))];
 
     memset(words, 0, sizeof(words));
-    if (sched_getaffinity(pid, sizeof(words), (cpu_set_t *)words) != 0)
-        return false;
+    if (sched_getaffinity(tid, sizeof(words), (cpu_set_t *)words) != 0)
+        return errno;
     memset(ret_set, 0, sizeof(*ret_set));
     for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
         if (CPU_ISSET_S(cpu, sizeof(words), (cpu_set_t *)words))
             amg_cpuset_add(ret_set, cpu);
     }
-    return true;
+    return 0;
 }
 
 int amg_bind_thread(int tid, const struct amg_cpuset *set)
@@ -56,11 +57,6 @@ int amg_bind_thread(int tid, const struct amg_cpuset *set)
             CPU_SET(cpu, &cpus);
     }
     return sched_setaffinity(tid, sizeof(cpus), &cpus) == 0 ? 0 : errno;
-}
-
-int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
-{
-    return binding_read(tid, ret_set) ? 0 : errno;
 }
 
 /* Is `binding` the work of OpenMP, not of the launcher? A runtime of OpenMP
@@ -115,7 +111,7 @@ const struct amg_cpuset *amg_bind_process(void)
         struct amg_cpuset set;
 
         /* Of the first thread, not of the caller. */
-        if (binding_read(getpid(), &set)) {
+        if (amg_bind_thread_get(getpid(), &set) == 0) {
             if (is_bound_by_openmp(&set))
                 openmp_places(&set);
             process_binding = set;
@@ -156,11 +152,9 @@ bool amg_bind_core_slot(const struct amg_machine *machine,
         home_go(machine);
         return false;
     }
-    if (slot->cpu < AMG_CPUS_MAX) {
-        amg_cpuset_add(&set, (unsigned)slot->cpu);
-        rc = amg_bind_thread(0, &set);
-    } else
-        rc = EINVAL;
+    AMG_ASSERT(slot->cpu < AMG_CPUS_MAX);
+    amg_cpuset_add(&set, (unsigned)slot->cpu);
+    rc = amg_bind_thread(0, &set);
     if (rc == 0)
         return true;
     home_go(machine);

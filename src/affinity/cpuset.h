@@ -25,11 +25,6 @@ static inline void amg_cpuset_add(struct amg_cpuset *set, unsigned cpu)
     set->words[cpu / 64] |= 1ull << cpu % 64;
 }
 
-static inline void amg_cpuset_remove(struct amg_cpuset *set, unsigned cpu)
-{
-    set->words[cpu / 64] &= ~(1ull << cpu % 64);
-}
-
 unsigned amg_cpuset_count(const struct amg_cpuset *set);
 bool amg_cpuset_meets(
     const struct amg_cpuset *one, const struct amg_cpuset *other);

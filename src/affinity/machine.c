@@ -13,16 +13,6 @@ enum distance {
     DISTANCES
 };
 
-const struct amg_pu *amg_machine_pu(
-    const struct amg_machine *machine, unsigned cpu)
-{
-    for (uint32_t i = 0; i < machine->pu_count; i++) {
-        if (machine->pus[i].cpu == cpu)
-            return &machine->pus[i];
-    }
-    return NULL;
-}
-
 const struct amg_nic *amg_machine_nic(
     const struct amg_machine *machine, const char *name)
 {

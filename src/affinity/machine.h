@@ -43,9 +43,7 @@ struct amg_machine {
     bool is_known; /* false: only the cpus are known, each as a core */
 };
 
-/* The PU of that number, or NULL. */
-const struct amg_pu *amg_machine_pu(
-    const struct amg_machine *machine, unsigned cpu);
+/* The NIC of that name, or at that bus address; NULL: none. */
 const struct amg_nic *amg_machine_nic(
     const struct amg_machine *machine, const char *name);
 

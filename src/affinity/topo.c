@@ -113,52 +113,31 @@ const struct amg_machine *amg_topo_this(void)
     return &this_machine;
 }
 
-static hg_return_t other_load(enum amg_topo_source source, const char *text,
-    struct amg_machine **ret_machine)
-{
-    struct amg_machine *machine = amg_mem_zalloc(sizeof(*machine));
-    const char *reason = "no memory";
-    hg_return_t rc = HG_NOMEM;
-
-    if (machine == NULL)
-        goto out;
-    machine->pus = amg_mem_zalloc(AMG_CPUS_MAX * sizeof(*machine->pus));
-    if (machine->pus == NULL)
-        goto free_machine;
-    rc = amg_topo_read(source, text, machine, &reason);
-    if (rc != HG_SUCCESS)
-        goto free_machine;
-    *ret_machine = machine;
-    return HG_SUCCESS;
-
-free_machine:
-    amg_topo_free(machine);
-out:
-    AMG_LOG_ERROR("cls", "the topology of %s \"%s\" cannot be loaded: %s",
-        source == AMG_TOPO_XML ? "the file" : "the description", text, reason);
-    return rc;
-}
-
-hg_return_t amg_topo_load_xml(
-    const char *path, struct amg_machine **ret_machine)
-{
-    if (!AMG_GIVEN(path) || !AMG_GIVEN(ret_machine))
-        return HG_INVALID_ARG;
-    return other_load(AMG_TOPO_XML, path, ret_machine);
-}
-
-hg_return_t amg_topo_load_synthetic(
-    const char *description, struct amg_machine **ret_machine)
-{
-    if (!AMG_GIVEN(description) || !AMG_GIVEN(ret_machine))
-        return HG_INVALID_ARG;
-    return other_load(AMG_TOPO_SYNTHETIC, description, ret_machine);
-}
-
 void amg_topo_free(struct amg_machine *machine)
 {
     if (machine == NULL)
         return;
     amg_mem_free(machine->pus);
     amg_mem_free(machine);
+}
+
+hg_return_t amg_topo_load(enum amg_topo_source source, const char *text,
+    struct amg_machine **ret_machine)
+{
+    struct amg_machine *machine = amg_mem_zalloc(sizeof(*machine));
+    const char *reason = "no memory";
+    hg_return_t rc = HG_NOMEM;
+
+    if (machine != NULL)
+        machine->pus = amg_mem_zalloc(AMG_CPUS_MAX * sizeof(*machine->pus));
+    if (machine != NULL && machine->pus != NULL)
+        rc = amg_topo_read(source, text, machine, &reason);
+    if (rc == HG_SUCCESS) {
+        *ret_machine = machine;
+        return HG_SUCCESS;
+    }
+    amg_topo_free(machine);
+    AMG_LOG_ERROR("cls", "the topology of %s \"%s\" cannot be loaded: %s",
+        source == AMG_TOPO_XML ? "the file" : "the description", text, reason);
+    return rc;
 }

@@ -13,27 +13,23 @@
  * why. The first call takes milliseconds. Any thread. */
 const struct amg_machine *amg_topo_this(void);
 
-/* From hwloc's XML or its synthetic description; is_this is false. Logs
- * failures.
- * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
- * HG_NOMEM. */
-hg_return_t amg_topo_load_xml(
-    const char *path, struct amg_machine **ret_machine);
-hg_return_t amg_topo_load_synthetic(
-    const char *description, struct amg_machine **ret_machine);
-/* Frees a result of the two above; accepts NULL. */
-void amg_topo_free(struct amg_machine *machine);
-
 enum amg_topo_source {
     AMG_TOPO_THIS,
     AMG_TOPO_XML,      /* of the file `text` */
     AMG_TOPO_SYNTHETIC /* of the description `text` */
 };
 
+/* Loads a machine that this process does not run on; is_this is false. Logs
+ * failures. HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no
+ * hwloc; HG_NOMEM. */
+hg_return_t amg_topo_load(enum amg_topo_source source, const char *text,
+    struct amg_machine **ret_machine);
+/* Frees a result of amg_topo_load(); accepts NULL. */
+void amg_topo_free(struct amg_machine *machine);
+
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
  * On failure *ret_reason says why, in static words or those of the system.
- * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
- * HG_NOMEM. hwloc's topology is not kept. */
+ * Codes as of amg_topo_load(). */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);
 

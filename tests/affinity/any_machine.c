@@ -147,8 +147,11 @@ static bool is_bound_to_others(const struct amg_affinity_ask *ask, unsigned cpu)
 static bool is_usable(const struct amg_affinity_ask *ask, unsigned cpu)
 {
     bool is_bound = false;
+    bool exists = false;
 
-    if (amg_machine_pu(&machine, cpu) == NULL)
+    for (uint32_t i = 0; i < machine.pu_count; i++)
+        exists = exists || machine.pus[i].cpu == cpu;
+    if (!exists)
         return false;
     for (uint32_t i = 0; i < ask->rank_count; i++)
         is_bound = is_bound || amg_cpuset_has(&ranks[i].binding, cpu);

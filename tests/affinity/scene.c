@@ -112,9 +112,9 @@ static hg_return_t machine_load(const struct scene *scene, const char *folder,
     char path[1024];
 
     if (len < 4 || strcmp(scene->machine + len - 4, ".xml") != 0)
-        return amg_topo_load_synthetic(scene->machine, ret_machine);
+        return amg_topo_load(AMG_TOPO_SYNTHETIC, scene->machine, ret_machine);
     snprintf(path, sizeof(path), "%s/%s", folder, scene->machine);
-    return amg_topo_load_xml(path, ret_machine);
+    return amg_topo_load(AMG_TOPO_XML, path, ret_machine);
 }
 
 /* False: a rank got another result, which is printed. */

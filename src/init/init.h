@@ -41,11 +41,6 @@ const char *amg_init_plan_info(const char *info);
 hg_return_t amg_init_plan(
     const struct amg_init *init, struct amg_class_plan *plan);
 
-/* The drivers this process can open, NULL-terminated. Loads those of MPI and
- * libfabric only if `wanted`, an init string or NULL, names them. */
-void amg_init_transports(const char *wanted,
-    const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1]);
-
 /* Writes the init strings this process can open: "self, mpi, mpi+p2p". Omits
  * those that do not fit into `cap` bytes. Returns `ret_text`. */
 const char *amg_init_offer(char *ret_text, size_t cap);

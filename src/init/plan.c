@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plan of a class: from an init string to the drivers that serve it. */
+/* Init strings: the plan of a class, and the strings that can be opened. */
 #include "init/init.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/env.h"
+#include "base/assert.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "init/drivers.h"
+#include "mercury_class.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 #include "transport/self.h"
@@ -15,93 +18,73 @@
 enum { OFFER_CAP = 512 };
 
 /* Protocols of libfabric that do not need the prefix "ofi+". */
-static const char *const ofi_protocols[] = {"ofi", "tcp", "tcp_rxm",
-    "tcp;ofi_rxm", "sockets", "verbs", "verbs_rxm", "verbs;ofi_rxm", "cxi",
-    "psm", "psm2", "psm3", "opx", "efa", "gni"};
+static const char ofi_protocols[] =
+    "ofi tcp tcp_rxm tcp;ofi_rxm sockets verbs verbs_rxm verbs;ofi_rxm cxi psm "
+    "psm2 psm3 opx efa gni";
 
 /* Plugins of Mercury that are not here: libfabric takes their place. */
-static const char *const old_plugins[] = {"bmi", "cci", "ucx"};
+static const char old_plugins[] = "bmi cci ucx";
 
-/* Protocols of these plugins that need InfiniBand; the others go over TCP. */
-static const char *const verbs_protocols[] = {"rc", "ud", "dc", "ib"};
+/* Begin of the protocols of these plugins that need InfiniBand; the others go
+ * over TCP. */
+static const char verbs_protocols[] = "rc ud dc ib";
 
-/* The driver, or NULL; loads its library only if `may_load`, and logs a
- * failure. */
-static const struct amg_transport *mpi_driver(bool may_load)
+/* Is the word of `len` letters one of `words`, which blanks separate? */
+static bool word_is(const char *word, size_t len, const char *words)
 {
-    return amg_driver_find(AMG_DRIVER_MPI, may_load);
+    size_t one = 0;
+
+    for (; *words != '\0'; words += one + strspn(words + one, " ")) {
+        one = strcspn(words, " ");
+        if (one == len && memcmp(word, words, len) == 0)
+            return true;
+    }
+    return false;
 }
 
-static const struct amg_transport *ofi_driver(bool may_load)
+static bool scheme_is(const struct amg_uri *uri, const char *words)
 {
-    return amg_driver_find(AMG_DRIVER_OFI, may_load);
-}
-
-static bool scheme_is(const struct amg_uri *uri, const char *name)
-{
-    return strlen(name) == uri->scheme_len &&
-           strncmp(uri->scheme, name, uri->scheme_len) == 0;
+    return word_is(uri->scheme, uri->scheme_len, words);
 }
 
 static bool scheme_is_shm(const struct amg_uri *uri)
 {
-    return scheme_is(uri, "na+sm") || scheme_is(uri, "sm") ||
-           scheme_is(uri, "shm");
+    return scheme_is(uri, "na+sm sm shm");
 }
 
 static bool scheme_is_mpi(const struct amg_uri *uri)
 {
-    return scheme_is(uri, "mpi") || scheme_is(uri, "mpi+p2p") ||
-           scheme_is(uri, "mpi+rma") || scheme_is(uri, "mpi+static") ||
-           scheme_is(uri, "auto");
+    return scheme_is(uri, "mpi mpi+p2p mpi+rma mpi+static auto");
 }
 
 static bool scheme_is_ofi(const struct amg_uri *uri)
 {
-    if (uri->class_len == strlen("ofi") &&
-        strncmp(uri->scheme, "ofi", uri->class_len) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof(ofi_protocols) / sizeof(ofi_protocols[0]);
-         i++)
-        if (scheme_is(uri, ofi_protocols[i]))
-            return true;
-    return false;
-}
-
-/* Has the scheme class `name`, and a protocol that begins with `protocol`? */
-static bool scheme_begins(
-    const struct amg_uri *uri, const char *name, const char *protocol)
-{
-    size_t len = strlen(name);
-
-    return uri->class_len == len && strncmp(uri->scheme, name, len) == 0 &&
-           strncmp(uri->scheme + len + 1, protocol, strlen(protocol)) == 0;
+    return word_is(uri->scheme, uri->class_len, "ofi") ||
+           scheme_is(uri, ofi_protocols);
 }
 
 /* Replaces the scheme of a plugin that is not here by the nearest one. */
 static void plugin_replace(struct amg_uri *uri, const char *info)
 {
-    for (size_t i = 0; i < sizeof(old_plugins) / sizeof(old_plugins[0]); i++) {
-        const char *name = "tcp";
+    const char *name = "tcp";
 
-        if (!scheme_begins(uri, old_plugins[i], ""))
-            continue;
-        for (size_t k = 0;
-             k < sizeof(verbs_protocols) / sizeof(verbs_protocols[0]); k++)
-            if (scheme_begins(uri, old_plugins[i], verbs_protocols[k]))
-                name = "verbs";
-        AMG_LOG_WARNING("cls",
-            "'%s': there is no plugin %s here; addresses begin with ofi+%s, "
-            "which is used instead",
-            info, old_plugins[i], name);
-        uri->scheme = name;
-        uri->scheme_len = strlen(name);
-        uri->class_len = 0;
+    if (!word_is(uri->scheme, uri->class_len, old_plugins))
         return;
-    }
+    if (uri->scheme_len > uri->class_len + 2 &&
+        word_is(uri->scheme + uri->class_len + 1, 2, verbs_protocols))
+        name = "verbs";
+    AMG_LOG_WARNING("cls",
+        "'%s': there is no plugin %.*s here; addresses begin with ofi+%s, "
+        "which is used instead",
+        info, (int)uri->class_len, uri->scheme, name);
+    uri->scheme = name;
+    uri->scheme_len = strlen(name);
+    uri->class_len = 0;
 }
 
-void amg_init_transports(const char *wanted,
+/* The drivers this process can open, NULL-terminated. Loads those of MPI and
+ * libfabric only if `wanted`, an init string or NULL, names them. */
+static void transports_find(const char *wanted,
     const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1])
 {
     struct amg_uri uri;
@@ -109,8 +92,8 @@ void amg_init_transports(const char *wanted,
     const struct amg_transport *found[] = {
         &amg_self_transport,
         &amg_shm_transport,
-        mpi_driver(is_uri && scheme_is_mpi(&uri)),
-        ofi_driver(is_uri && scheme_is_ofi(&uri)),
+        amg_driver_find(AMG_DRIVER_MPI, is_uri && scheme_is_mpi(&uri)),
+        amg_driver_find(AMG_DRIVER_OFI, is_uri && scheme_is_ofi(&uri)),
     };
     unsigned count = 0;
 
@@ -124,7 +107,7 @@ const char *amg_init_offer(char *ret_text, size_t cap)
 {
     const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
 
-    amg_init_transports(NULL, all);
+    transports_find(NULL, all);
     return amg_registry_offer(all, ret_text, cap);
 }
 
@@ -132,8 +115,9 @@ const char *amg_init_offer(char *ret_text, size_t cap)
  * opened; for a communicator, those that reach its ranks. */
 static void init_string_refuse(const char *info, bool is_of_ranks)
 {
-    const struct amg_transport *mpi[2] = {mpi_driver(false), NULL};
-    bool has_ofi = ofi_driver(false) != NULL;
+    const struct amg_transport *mpi[2] = {
+        amg_driver_find(AMG_DRIVER_MPI, false), NULL};
+    bool has_ofi = amg_driver_find(AMG_DRIVER_OFI, false) != NULL;
     char offer[OFFER_CAP];
 
     if (is_of_ranks && mpi[0] != NULL)
@@ -154,42 +138,41 @@ static void init_string_refuse(const char *info, bool is_of_ranks)
 
 enum { CONTEXTS_UNASKED = 4 };
 
-/* Does the string only leave open how bulk data are moved? */
-static bool info_is_open(const char *info)
-{
-    return strcmp(info, "mpi") == 0 || strcmp(info, "mpi+static") == 0;
-}
-
-static bool info_is_way(const char *info)
-{
-    return strcmp(info, "mpi+p2p") == 0 || strcmp(info, "mpi+rma") == 0;
-}
-
 const char *amg_init_plan_info(const char *info)
 {
     const char *wanted = amg_env_text(AMG_ENV_TRANSPORT);
 
     if (info == NULL || strcmp(info, "auto") == 0)
         return wanted == NULL ? "auto" : wanted;
-    return wanted != NULL && info_is_open(info) && info_is_way(wanted) ? wanted
-                                                                       : info;
+    /* Does the string only leave open how bulk data are moved? */
+    if (wanted != NULL && word_is(info, strlen(info), "mpi mpi+static") &&
+        word_is(wanted, strlen(wanted), "mpi+p2p mpi+rma"))
+        return wanted;
+    return info;
 }
 
 /* The names of ranks are those of MPI, whatever other routes exist. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
-    plan->transports[AMG_ROUTE_MPI] = mpi_driver(true);
+    plan->transports[AMG_ROUTE_MPI] = amg_driver_find(AMG_DRIVER_MPI, true);
     plan->main_route = AMG_ROUTE_MPI;
     plan->join = amg_init_join;
+}
+
+/* Copies the scheme without its class: "tcp" of "ofi+tcp". */
+static void protocol_take(
+    const struct amg_uri *uri, char ret_protocol[AMG_PROTOCOL_CAP])
+{
+    size_t skip = uri->class_len > 0 ? uri->class_len + 1 : 0;
+
+    snprintf(ret_protocol, AMG_PROTOCOL_CAP, "%.*s",
+        (int)(uri->scheme_len - skip), uri->scheme + skip);
 }
 
 /* Ranks of other nodes are reached by libfabric, as `uri` names it. */
 static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
 {
-    size_t skip = uri->class_len > 0 ? uri->class_len + 1 : 0;
-
-    snprintf(plan->far_protocol, sizeof(plan->far_protocol), "%.*s",
-        (int)(uri->scheme_len - skip), uri->scheme + skip);
+    protocol_take(uri, plan->far_protocol);
     plan->far_info = uri->rest;
 }
 
@@ -229,19 +212,11 @@ static void plan_internode(struct amg_class_plan *plan)
 static hg_return_t plan_transports(struct amg_class_plan *plan,
     const char *info, const struct amg_uri *uri, bool is_of_ranks)
 {
-    const char *protocol = uri->scheme + uri->class_len;
-    size_t protocol_len = uri->scheme_len - uri->class_len;
-
-    if (uri->class_len > 0) { /* the '+' between the two */
-        protocol++;
-        protocol_len--;
-    }
-    snprintf(plan->protocol, sizeof(plan->protocol), "%.*s", (int)protocol_len,
-        protocol);
+    protocol_take(uri, plan->protocol);
     plan->transports[AMG_ROUTE_SELF] = &amg_self_transport;
     plan->main_route = AMG_ROUTE_SELF;
     plan->name = amg_self_transport.name;
-    if ((scheme_is(uri, "self") || scheme_is(uri, "na+self")) && !is_of_ranks)
+    if (scheme_is(uri, "self na+self") && !is_of_ranks)
         return HG_SUCCESS;
     if (scheme_is(uri, "mpi+dynamic")) {
         AMG_LOG_ERROR("cls",
@@ -270,7 +245,7 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
         plan_far(plan, uri);
         plan->name = "ofi";
     } else if (scheme_is_ofi(uri)) {
-        plan->transports[AMG_ROUTE_OFI] = ofi_driver(true);
+        plan->transports[AMG_ROUTE_OFI] = amg_driver_find(AMG_DRIVER_OFI, true);
         plan->main_route = AMG_ROUTE_OFI;
         plan->name = "ofi";
     }
@@ -332,4 +307,117 @@ hg_return_t amg_init_plan(
                                            plan->main_route == AMG_ROUTE_OFI))
         plan->how.max_contexts = CONTEXTS_UNASKED;
     return HG_SUCCESS;
+}
+
+/* An element of the list, in one block of memory. */
+struct protocol_entry {
+    struct na_protocol_info info;
+    char texts[]; /* what `info` points to */
+};
+
+static char *text_copy(char **room, const char *text, size_t len)
+{
+    char *copy = *room;
+
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    *room += len + 1;
+    return copy;
+}
+
+/* `scheme` is "class+protocol". */
+static struct na_protocol_info *entry_create(
+    const char *scheme, size_t len, const char *device)
+{
+    size_t class_len = strcspn(scheme, "+");
+    size_t device_len = strlen(device);
+    struct protocol_entry *entry =
+        amg_mem_zalloc(sizeof(*entry) + len + 1 + device_len + 1);
+    char *room = NULL;
+
+    if (entry == NULL)
+        return NULL;
+    room = entry->texts;
+    entry->info.class_name = text_copy(&room, scheme, class_len);
+    entry->info.protocol_name =
+        text_copy(&room, scheme + class_len + 1, len - class_len - 1);
+    entry->info.device_name = text_copy(&room, device, device_len);
+    return &entry->info;
+}
+
+/* Is `scheme` the user's choice: "class+protocol", or one of the two? */
+static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
+{
+    size_t class_len = strcspn(scheme, "+");
+    size_t wanted_len = uri->scheme_len;
+
+    if (uri->class_len > 0)
+        return wanted_len == len && memcmp(scheme, uri->scheme, len) == 0;
+    if (wanted_len == class_len && memcmp(scheme, uri->scheme, class_len) == 0)
+        return true;
+    return wanted_len == len - class_len - 1 &&
+           memcmp(scheme + class_len + 1, uri->scheme, wanted_len) == 0;
+}
+
+/* Adds a driver's protocols at `*end`, and advances it. `uri` NULL: all. */
+static hg_return_t driver_add(const struct amg_transport *transport,
+    const struct amg_uri *uri, struct na_protocol_info ***end)
+{
+    const char *scheme = transport->schemes;
+    size_t len = 0;
+
+    for (; *scheme != '\0'; scheme += len) {
+        scheme += strspn(scheme, " ");
+        len = strcspn(scheme, " ");
+        /* A scheme without a class is an alias of one with a class. */
+        if (memchr(scheme, '+', len) == NULL)
+            continue;
+        if (uri != NULL && !is_wanted(scheme, len, uri))
+            continue;
+        **end = entry_create(scheme, len, transport->name);
+        if (**end == NULL)
+            return HG_NOMEM;
+        *end = &(**end)->next;
+    }
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Get_na_protocol_info(
+    const char *info_string, struct na_protocol_info **na_protocol_info_p)
+{
+    const struct amg_transport *all[AMG_ROUTE_COUNT + 1];
+    struct na_protocol_info *list = NULL;
+    struct na_protocol_info **end = &list;
+    struct amg_uri uri;
+    hg_return_t rc = HG_SUCCESS;
+    unsigned i = 0;
+
+    if (!AMG_GIVEN(na_protocol_info_p))
+        return HG_INVALID_ARG;
+    if (info_string != NULL && amg_uri_split(info_string, &uri) != HG_SUCCESS) {
+        AMG_LOG_ERROR("cls", "'%s' is not an init string", info_string);
+        return HG_INVALID_ARG;
+    }
+    transports_find(info_string, all);
+    for (i = 0; all[i] != NULL && rc == HG_SUCCESS; i++)
+        rc = driver_add(all[i], info_string == NULL ? NULL : &uri, &end);
+    if (rc == HG_SUCCESS && list == NULL)
+        rc = HG_PROTONOSUPPORT;
+    if (rc != HG_SUCCESS) {
+        HG_Free_na_protocol_info(list);
+        return rc;
+    }
+    *na_protocol_info_p = list;
+    return HG_SUCCESS;
+}
+
+void HG_Free_na_protocol_info(struct na_protocol_info *na_protocol_info)
+{
+    while (na_protocol_info != NULL) {
+        struct na_protocol_info *next = na_protocol_info->next;
+
+        amg_mem_free(
+            amg_container_of(na_protocol_info, struct protocol_entry, info));
+        na_protocol_info = next;
+    }
 }

@@ -76,7 +76,7 @@ struct node_map {
 };
 
 /* Levels of the search for an idle hardware thread, nearest first. */
-enum level {
+enum nearness {
     LEVEL_CORE,
     LEVEL_SIBLING,
     LEVEL_NIC_HOME, /* near the NIC, which is the own NUMA node, too */
@@ -105,8 +105,8 @@ static void map_binding(
     amg_cpuset_cut(ret_binding, &map->usable);
 }
 
-/* Where a rank may run: its binding, or if that is not known, which is false,
- * any usable cpu. */
+/* The cpus that a rank may run on: its binding, or if that is not known
+ * (false), any usable cpu. */
 static bool map_range(
     const struct node_map *map, uint32_t rank, struct amg_cpuset *ret_range)
 {
@@ -352,7 +352,7 @@ static bool is_home(const struct seeker *seeker, const struct amg_pu *pu)
     return (seeker->nodes >> pu->numa % AMG_NUMA_MAX & 1) != 0;
 }
 
-static enum level level_of(
+static enum nearness level_of(
     const struct node_map *map, const struct seeker *seeker, uint32_t index)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
@@ -366,7 +366,7 @@ static enum level level_of(
     return is_home(seeker, pu) ? LEVEL_NUMA : LEVEL_ANY;
 }
 
-static enum amg_slot_rule rule_of(enum level level)
+static enum amg_slot_rule rule_of(enum nearness level)
 {
     static const uint8_t rules[LEVELS] = {
         [LEVEL_CORE] = AMG_SLOT_CORE,
@@ -399,7 +399,7 @@ static enum harm harm_of(const struct node_map *map,
  * last core on, as programs fill it from the first core on, and elsewhere from
  * the first core on; within a core, the first idle hardware thread. */
 static uint64_t turn_of(
-    const struct node_map *map, uint32_t index, enum level level)
+    const struct node_map *map, uint32_t index, enum nearness level)
 {
     uint32_t order = map->uses[index].order;
 
@@ -417,7 +417,7 @@ static uint64_t at_most(uint64_t value, unsigned bits)
 
 /* The smaller the key, the better the hardware thread. */
 static uint64_t key_of(const struct node_map *map, const struct seeker *seeker,
-    uint32_t index, enum level level)
+    uint32_t index, enum nearness level)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
     uint64_t key = at_most(map->uses[index].used, 16);
@@ -432,8 +432,8 @@ static uint64_t key_of(const struct node_map *map, const struct seeker *seeker,
 
 /* The level at which a rank may take a hardware thread: LEVEL_FOREIGN on a
  * core where another group computes, which a thread there slows down. */
-static enum level level_for(const struct node_map *map,
-    const struct seeker *seeker, uint32_t index, enum level place)
+static enum nearness level_for(const struct node_map *map,
+    const struct seeker *seeker, uint32_t index, enum nearness place)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
 
@@ -460,7 +460,7 @@ static void map_take(struct node_map *map, unsigned index)
 
 /* The best idle hardware thread of that level; nowhere: none is idle. */
 static struct pick map_find_idle(
-    const struct node_map *map, uint32_t rank, enum level level)
+    const struct node_map *map, uint32_t rank, enum nearness level)
 {
     struct pick best = PICK_NOWHERE;
     uint64_t best_key = UINT64_MAX;
@@ -468,8 +468,8 @@ static struct pick map_find_idle(
 
     seeker_init(map, rank, &seeker);
     for (uint32_t i = 0; i < map->machine->pu_count; i++) {
-        enum level place = LEVEL_SHARED;
-        enum level own = LEVEL_SHARED;
+        enum nearness place = LEVEL_SHARED;
+        enum nearness own = LEVEL_SHARED;
         uint64_t key = 0;
 
         if (!map_is_idle(map, i, seeker.group))
@@ -636,7 +636,7 @@ static void named_place(struct placing *placing)
 }
 
 /* Lets the ranks without a slot look for one at that level. */
-static void level_place(struct placing *placing, enum level level)
+static void level_place(struct placing *placing, enum nearness level)
 {
     const struct node_map *map = &placing->map;
     bool is_last = level == LEVEL_SHARED;
@@ -667,7 +667,7 @@ static void progress_place(struct placing *placing)
 {
     named_place(placing);
     for (unsigned level = 0; level < LEVELS; level++)
-        level_place(placing, (enum level)level);
+        level_place(placing, (enum nearness)level);
 }
 
 /* Notes what is invalid in the list for the asking rank. */

@@ -80,14 +80,6 @@ void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
         ret_addr->peer = addr_ops(other)->ref(other->peer);
 }
 
-void amg_addr_keep(struct hg_addr *addr)
-{
-    if (!addr->is_borrowed)
-        return;
-    addr->peer = addr_ops(addr)->ref(addr->peer);
-    addr->is_borrowed = false;
-}
-
 void amg_addr_unref(const struct hg_addr *addr)
 {
     addr_ops(addr)->unref(addr_domain(addr), addr->peer);
@@ -108,7 +100,7 @@ hg_return_t amg_addr_create(
     return HG_SUCCESS;
 }
 
-void amg_addr_destroy(struct hg_addr *addr)
+static void addr_destroy(struct hg_addr *addr)
 {
     hg_class_t *cls = addr->cls;
 
@@ -325,7 +317,7 @@ hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr)
             "HG_Addr_dup() it");
         return HG_INVALID_ARG;
     }
-    amg_addr_destroy(addr);
+    addr_destroy(addr);
     return HG_SUCCESS;
 }
 

@@ -45,7 +45,13 @@ static inline void amg_addr_borrow(hg_class_t *cls, unsigned route,
     ret_addr->is_borrowed = true;
 }
 /* Gives a borrowed address a reference of its own. */
-void amg_addr_keep(struct hg_addr *addr);
+static inline void amg_addr_keep(struct hg_addr *addr)
+{
+    if (addr->is_borrowed)
+        addr->peer =
+            addr->cls->domains[addr->route]->transport->addr.ref(addr->peer);
+    addr->is_borrowed = false;
+}
 /* A copy of `other`, with a reference of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Drops the reference to the peer. */
@@ -61,7 +67,6 @@ static inline void amg_addr_fini(struct hg_addr *addr)
 /* Creates an address for the user: a copy of `value`. HG_NOMEM. */
 hg_return_t amg_addr_create(
     const struct hg_addr *value, struct hg_addr **ret_addr);
-void amg_addr_destroy(struct hg_addr *addr);
 
 /* The address of this process, by the loopback route, or with no_loopback by
  * the main one. Takes a reference. */

@@ -13,24 +13,6 @@
 #include "core/nics.h"
 #include "mercury_class.h"
 
-static const char *const count_names[AMG_CLASS_COUNTS] = {
-    [AMG_CLASS_CONTEXTS] = "context",
-    [AMG_CLASS_ADDRS] = "address",
-    [AMG_CLASS_BULKS] = "bulk handle",
-    [AMG_CLASS_ALLOCS] = "memory of amalgam_alloc()",
-    [AMG_CLASS_HANDLES] = "RPC handle",
-    [AMG_CLASS_BORROWERS] = "HG class of this NA class",
-};
-
-static const char *const count_advice[AMG_CLASS_COUNTS] = {
-    [AMG_CLASS_CONTEXTS] = "HG_Context_destroy()",
-    [AMG_CLASS_ADDRS] = "HG_Addr_free(), of an NA class NA_Addr_free(),",
-    [AMG_CLASS_BULKS] = "HG_Bulk_free()",
-    [AMG_CLASS_ALLOCS] = "amalgam_free()",
-    [AMG_CLASS_HANDLES] = "HG_Destroy()",
-    [AMG_CLASS_BORROWERS] = "HG_Finalize()",
-};
-
 static struct amg_attic attic; /* memory of classes */
 
 /* state_edges[from] has a bit for each state that may follow. */
@@ -280,107 +262,6 @@ close_domains:
     return rc;
 }
 
-/* Mercury's order: bulk handles, contexts, addresses. */
-static const enum amg_class_count count_order[] = {AMG_CLASS_BORROWERS,
-    AMG_CLASS_BULKS, AMG_CLASS_ALLOCS, AMG_CLASS_HANDLES, AMG_CLASS_CONTEXTS,
-    AMG_CLASS_ADDRS};
-
-/* The first kind in this order of which objects exist, or AMG_CLASS_COUNTS. */
-static enum amg_class_count class_held(
-    const hg_class_t *cls, bool with_contexts)
-{
-    size_t i = 0;
-
-    for (i = 0; i < sizeof(count_order) / sizeof(count_order[0]); i++) {
-        enum amg_class_count what = count_order[i];
-
-        if (amg_class_counted(cls, what) > 0 &&
-            (what != AMG_CLASS_CONTEXTS || with_contexts))
-            return what;
-    }
-    return AMG_CLASS_COUNTS;
-}
-
-bool amg_class_is_held(const hg_class_t *cls)
-{
-    return class_held(cls, false) != AMG_CLASS_COUNTS;
-}
-
-hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts)
-{
-    enum amg_class_count what = class_held(cls, with_contexts);
-
-    if (what == AMG_CLASS_COUNTS)
-        return HG_SUCCESS;
-    AMG_LOG_WARNING("cls",
-        "the class cannot be closed; still open: %d of kind %s; call %s and "
-        "try again",
-        amg_class_counted(cls, what), count_names[what], count_advice[what]);
-    return HG_BUSY;
-}
-
-/* The main route comes last: its disconnect tells the other ranks that nothing
- * follows by any route. */
-static hg_return_t class_quiesce_once(hg_class_t *cls)
-{
-    struct amg_domain *main_domain = cls->domains[cls->plan.main_route];
-    hg_return_t worst = HG_SUCCESS;
-    hg_return_t rc = HG_SUCCESS;
-    unsigned route = 0;
-
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
-        struct amg_domain *domain = cls->domains[route];
-
-        if (domain == NULL || domain == main_domain)
-            continue;
-        rc = domain->transport->domain.quiesce(domain);
-        if (rc == HG_AGAIN || worst == HG_SUCCESS)
-            worst = rc;
-    }
-    if (worst == HG_AGAIN)
-        return worst;
-    rc = main_domain->transport->domain.quiesce(main_domain);
-    return worst == HG_SUCCESS ? rc : rc == HG_AGAIN ? rc : worst;
-}
-
-void amg_class_report(hg_class_t *cls)
-{
-    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
-        if (cls->domains[route] != NULL)
-            cls->domains[route]->transport->domain.report(cls->domains[route]);
-}
-
-static void class_abandon(hg_class_t *cls)
-{
-    cls->is_abandoned = true;
-    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
-        if (cls->domains[route] != NULL &&
-            cls->domains[route]->transport->domain.abandon(cls->domains[route]))
-            cls->has_lost = true;
-}
-
-hg_return_t amg_class_quiesce(hg_class_t *cls, bool is_busy, uint64_t posted)
-{
-    bool is_of_job = cls->domains[AMG_ROUTE_MPI] != NULL;
-    enum amg_patience_verdict verdict = AMG_PATIENCE_WAIT;
-    hg_return_t rc = HG_TIMEOUT;
-
-    cls->domains[cls->plan.main_route]->posted = posted;
-    if (!cls->is_abandoned)
-        rc = is_busy ? HG_AGAIN : class_quiesce_once(cls);
-    if (rc != HG_AGAIN)
-        return rc;
-    verdict = amg_patience_look(&cls->patience);
-    if (verdict == AMG_PATIENCE_WAIT)
-        return HG_AGAIN;
-    if (verdict == AMG_PATIENCE_TELL && is_of_job) {
-        amg_class_report(cls);
-        return HG_AGAIN;
-    }
-    class_abandon(cls);
-    return HG_TIMEOUT;
-}
-
 void amg_class_close(hg_class_t *cls)
 {
     if (cls->state == AMG_CLASS_OPEN)
@@ -409,41 +290,6 @@ void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change)
 int amg_class_counted(const hg_class_t *cls, enum amg_class_count what)
 {
     return atomic_load_explicit(&cls->counts[what], memory_order_acquire);
-}
-
-hg_return_t amg_class_enter_context(
-    hg_class_t *cls, uint8_t id, hg_context_t *context)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (id >= cls->plan.how.max_contexts) {
-        AMG_LOG_ERROR("ctx",
-            "context id %u: the class was opened for %u contexts; ask for "
-            "more by na_init_info.max_contexts",
-            id, cls->plan.how.max_contexts);
-        return HG_INVALID_ARG;
-    }
-    amg_lock_lock(&cls->lock);
-    if (cls->contexts[id] == NULL)
-        cls->contexts[id] = context;
-    else
-        rc = HG_BUSY;
-    amg_lock_unlock(&cls->lock);
-    if (rc == HG_BUSY)
-        AMG_LOG_ERROR("ctx", "context id %u is open already", id);
-    else
-        amg_class_count(cls, AMG_CLASS_CONTEXTS, 1);
-    return rc;
-}
-
-void amg_class_leave_context(
-    hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
-{
-    amg_lock_lock(&cls->lock);
-    amg_counters_sum(counters, cls->past);
-    cls->contexts[id] = NULL;
-    amg_lock_unlock(&cls->lock);
-    amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
 }
 
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)

@@ -211,20 +211,6 @@ hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
 /* Closes the domain of a route, if any; nothing of the domain is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
-/* Does anything besides contexts remain, held by the user or in flight? */
-bool amg_class_is_held(const hg_class_t *cls);
-/* Logs what the user still holds and returns HG_BUSY, or HG_SUCCESS. */
-hg_return_t amg_class_check_idle(const hg_class_t *cls, bool with_contexts);
-
-/* Announces that this process is closing, unless `is_busy`: with calls that no
- * driver has yet, or operations in flight; this process has made `posted` calls
- * so far. HG_SUCCESS: all processes of every open domain are closing; HG_AGAIN:
- * not yet; HG_TIMEOUT: some never were. The wait for ranks of a job follows
- * base/clock.h; other waits end after AMALGAM_FINALIZE_TIMEOUT_MS. */
-hg_return_t amg_class_quiesce(hg_class_t *cls, bool is_busy, uint64_t posted);
-/* Logs the processes that amg_class_quiesce(), or a call, waits for. */
-void amg_class_report(hg_class_t *cls);
-
 /* The user holds nothing any more, and amg_class_quiesce() has ended. */
 void amg_class_close(hg_class_t *cls);
 
@@ -232,14 +218,19 @@ void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);
 void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change);
 int amg_class_counted(const hg_class_t *cls, enum amg_class_count what);
 
-/* Reserves the context id. HG_BUSY: the id is taken; HG_INVALID_ARG: it is not
- * below the number of contexts that the class was opened for. */
-hg_return_t amg_class_enter_context(
-    hg_class_t *cls, uint8_t id, hg_context_t *context);
-void amg_class_leave_context(
-    hg_class_t *cls, uint8_t id, const struct amg_counters *counters);
 /* The first open context whose id is at least `from`, or NULL. */
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
+
+/* quiesce.c */
+
+/* Announces that this process is closing, unless calls that no driver has yet,
+ * or operations, are in flight. HG_SUCCESS: all processes of every open domain
+ * are closing; HG_AGAIN: not yet; HG_TIMEOUT: some never were. The wait for
+ * ranks of a job follows base/clock.h; other waits end after
+ * AMALGAM_FINALIZE_TIMEOUT_MS. */
+hg_return_t amg_class_quiesce(hg_class_t *cls);
+/* Logs the processes that amg_class_quiesce(), or a call, waits for. */
+void amg_class_report(hg_class_t *cls);
 
 /* counters.c */
 

@@ -8,10 +8,9 @@
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/log.h"
 
 #define NS_PER_US 1000ull
-
-#define YOUNG_NS (5000 * AMG_NS_PER_MS)
 
 static struct amg_attic attic; /* of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
@@ -116,12 +115,6 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
         context->ops.look(context, now_ns);
 }
 
-bool amg_context_is_ready(const hg_context_t *context)
-{
-    return atomic_load_explicit(&context->turns, memory_order_relaxed) != 0 ||
-           amg_clock_ns() - context->opened_ns > YOUNG_NS;
-}
-
 static void context_close_eps(hg_context_t *context)
 {
     unsigned i = context->open_count;
@@ -203,6 +196,43 @@ static hg_return_t context_open_eps(hg_context_t *context)
     return HG_SUCCESS;
 }
 
+/* Reserves the context id. HG_BUSY: the id is taken; HG_INVALID_ARG: it is not
+ * below the number of contexts that the class was opened for. */
+static hg_return_t class_enter(
+    hg_class_t *cls, uint8_t id, hg_context_t *context)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (id >= cls->plan.how.max_contexts) {
+        AMG_LOG_ERROR("ctx",
+            "context id %u: the class was opened for %u contexts; ask for "
+            "more by na_init_info.max_contexts",
+            id, cls->plan.how.max_contexts);
+        return HG_INVALID_ARG;
+    }
+    amg_lock_lock(&cls->lock);
+    if (cls->contexts[id] == NULL)
+        cls->contexts[id] = context;
+    else
+        rc = HG_BUSY;
+    amg_lock_unlock(&cls->lock);
+    if (rc == HG_BUSY)
+        AMG_LOG_ERROR("ctx", "context id %u is open already", id);
+    else
+        amg_class_count(cls, AMG_CLASS_CONTEXTS, 1);
+    return rc;
+}
+
+static void class_leave(
+    hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
+{
+    amg_lock_lock(&cls->lock);
+    amg_counters_sum(counters, cls->past);
+    cls->contexts[id] = NULL;
+    amg_lock_unlock(&cls->lock);
+    amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
+}
+
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     const struct amg_context_ops *ops, hg_context_t **ret_context)
 {
@@ -233,7 +263,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     rc = ops->open(context);
     if (rc != HG_SUCCESS)
         goto free_context;
-    rc = amg_class_enter_context(cls, id, context);
+    rc = class_enter(cls, id, context);
     if (rc != HG_SUCCESS)
         goto close_upper;
     rc = context_open_eps(context);
@@ -247,7 +277,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
 
 leave_class:
     context_close_eps(context);
-    amg_class_leave_context(cls, id, &context->counters);
+    class_leave(cls, id, &context->counters);
 close_upper:
     ops->close(context);
 free_context:
@@ -268,7 +298,7 @@ void amg_context_close(hg_context_t *context)
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||
            (entry = amg_cq_pop(&context->incoming)) != NULL)
         entry->run(entry);
-    amg_class_leave_context(context->cls, context->id, &context->counters);
+    class_leave(context->cls, context->id, &context->counters);
     if (context->data_free != NULL)
         context->data_free(context->data);
     context->ops.close(context);
@@ -321,20 +351,4 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     }
     amg_lock_unlock(&cls->lock);
     return handles;
-}
-
-/* After a long reply has arrived and before it is pulled, no driver knows the
- * call, but `in_flight` counts it until its callback has run. */
-hg_return_t amg_context_quiesce_all(hg_class_t *cls)
-{
-    const hg_context_t *context = amg_class_context(cls, 0);
-    uint64_t sums[AMG_COUNTERS] = {0};
-
-    while (context != NULL &&
-           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0 &&
-           amg_tally_sum(&context->in_flight) == 0)
-        context = amg_class_context(cls, context->id + 1u);
-    (void)amg_context_sum_all(cls, sums);
-    return amg_class_quiesce(
-        cls, context != NULL, sums[AMG_COUNT_REQUESTS_SENT]);
 }

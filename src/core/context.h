@@ -267,7 +267,11 @@ void amg_context_run_by_service_thread(
     hg_context_t *context, struct amg_cq_entry *entry);
 
 /* Has the program made progress, or had enough time to start? */
-bool amg_context_is_ready(const hg_context_t *context);
+static inline bool amg_context_is_ready(const hg_context_t *context)
+{
+    return atomic_load_explicit(&context->turns, memory_order_relaxed) != 0 ||
+           amg_clock_ns() - context->opened_ns > 5000 * AMG_NS_PER_MS;
+}
 
 /* Requests `ops.look` at that time; 0: as soon as possible. Wakes a sleeping
  * thread that would miss the time. */
@@ -353,9 +357,6 @@ static inline void amg_context_step_all(struct amg_list *done)
         op->step(op);
     }
 }
-
-/* amg_class_quiesce() of the class, with what its contexts have under way. */
-hg_return_t amg_context_quiesce_all(hg_class_t *cls);
 
 /* Adds the counters of all contexts to `sums`; returns the number of handles
  * that exist. */

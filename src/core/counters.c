@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "core/addr.h"
 #include "core/context.h"
 #include "mercury_class.h"
 #include "na.h"
@@ -192,29 +193,21 @@ static void class_write_state(hg_class_t *cls, struct amg_state *state)
                 cls->domains[route], state);
 }
 
-/* Rank of this process in the job of the class; -1: none. */
-static int own_rank(const hg_class_t *cls)
-{
-    struct amg_domain *domain = cls->domains[cls->plan.main_route];
-    struct amg_peer *self = NULL;
-    int rank = -1;
-
-    if (cls->ranks == NULL || !cls->is_reported)
-        return -1;
-    self = domain->transport->addr.self(domain);
-    rank = (int)cls->ranks->rank(domain, self);
-    domain->transport->addr.unref(domain, self);
-    return rank;
-}
-
 static struct amg_state state_write(hg_class_t *cls, FILE *out)
 {
     struct amg_state state;
+    struct hg_addr self;
+    int rank = -1;
     char *text = out == NULL ? NULL : amg_mem_alloc(STATE_CAP);
 
     /* NOTE(not a leaf): a report takes the locks of drivers. */
     amg_lock_lock(&cls->report_lock);
-    amg_state_init(&state, text, STATE_CAP, own_rank(cls));
+    if (cls->is_reported) {
+        amg_addr_init_self(cls, &self);
+        rank = amg_addr_rank(&self);
+        amg_addr_fini(&self);
+    }
+    amg_state_init(&state, text, STATE_CAP, rank);
     if (cls->is_reported)
         class_write_state(cls, &state);
     amg_lock_unlock(&cls->report_lock);

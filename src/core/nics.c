@@ -15,7 +15,9 @@
 _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
     "those that can be chosen make up a machine");
 
-const struct amg_nic *amg_nics_find(
+/* Finds the machine's NIC for the NIC of a driver: by the bus, or by a name.
+ * NULL: not known. */
+static const struct amg_nic *nic_find(
     const struct amg_machine *machine, const struct amg_nic_id *id)
 {
     /* A driver may use names of its own; a bus address is of the machine. */
@@ -57,7 +59,7 @@ uint32_t amg_nics_choose(const struct amg_machine *machine,
     *few = *machine;
     few->nic_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct amg_nic *nic = amg_nics_find(machine, &nics[i]);
+        const struct amg_nic *nic = nic_find(machine, &nics[i]);
 
         if (nic == NULL)
             continue;

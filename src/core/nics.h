@@ -6,11 +6,6 @@
 #include "affinity/machine.h"
 #include "transport/transport.h"
 
-/* Finds the machine's NIC for the NIC of a driver: by the bus, or by a name.
- * NULL: not known. */
-const struct amg_nic *amg_nics_find(
-    const struct amg_machine *machine, const struct amg_nic_id *id);
-
 /* The index of the NIC for a process with that binding, of `count`, at most
  * AMG_NICS_ALIKE_MAX: the nearest NIC, and of several equally near a different
  * NIC for each `turn`. `count`: the machine knows none, or no memory. */

@@ -20,6 +20,7 @@
 #include "core/pool.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -147,6 +148,7 @@ static char *block_alloc_locked(struct amg_class_pool *pool, uint64_t len,
     uint64_t from = 0;
     uint64_t to = 0;
 
+    AMG_ASSERT_HELD(&pool->lock);
     if (range == NULL)
         return NULL;
     from = round_up(range->offset, align);
@@ -231,7 +233,7 @@ const struct amg_area *amg_class_pool_area(const struct amg_class_pool *pool)
     return pool == NULL ? NULL : &pool->area;
 }
 
-bool amg_class_pool_has(const struct amg_class_pool *pool, const void *ptr)
+static bool pool_has(const struct amg_class_pool *pool, const void *ptr)
 {
     return pool != NULL && (uintptr_t)ptr >= (uintptr_t)pool->area.base &&
            (uintptr_t)ptr - (uintptr_t)pool->area.base < pool->area.len;
@@ -288,7 +290,7 @@ void amg_class_pool_free(struct amg_class_pool *pool, void *ptr)
     uint64_t len = 0;
     bool is_cold = false;
 
-    if (!amg_class_pool_has(pool, ptr)) {
+    if (!pool_has(pool, ptr)) {
         amg_mem_free(ptr);
         return;
     }

@@ -3,7 +3,6 @@
 #ifndef AMG_CORE_POOL_H
 #define AMG_CORE_POOL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "transport/transport.h"
@@ -36,8 +35,5 @@ void *amg_class_pool_alloc(
     struct amg_class_pool *pool, uint64_t len, enum amg_class_pool_want want);
 /* Accepts results of amg_class_pool_alloc() and amg_mem_alloc(), and NULL. */
 void amg_class_pool_free(struct amg_class_pool *pool, void *ptr);
-
-/* Is the address inside the pool's memory? */
-bool amg_class_pool_has(const struct amg_class_pool *pool, const void *ptr);
 
 #endif

@@ -43,8 +43,8 @@ enum {
 
 const char *amg_progress_config_progress_name(enum amalgam_progress progress)
 {
-    return (unsigned)progress < PROGRESS_WORDS ? progress_words[progress]
-                                               : "unknown";
+    AMG_ASSERT((unsigned)progress < PROGRESS_WORDS);
+    return progress_words[progress];
 }
 
 static int word_find(const char *text, const char *const *words, int count)
@@ -73,7 +73,9 @@ static int env_word(
     return 0;
 }
 
-void amg_progress_config_wanted(const struct amg_progress_config *config,
+/* Returns the options with the environment applied; the strings are borrowed.
+ * Ignores invalid values, with one warning per process. */
+static void options_wanted(const struct amg_progress_config *config,
     struct amalgam_progress_options *ret_wanted)
 {
     *ret_wanted = config->asked;
@@ -91,10 +93,8 @@ void amg_progress_config_fini(struct amg_progress_config *config)
 {
     amg_mem_free((char *)config->asked.progress_cpus);
     amg_mem_free(config->ranks);
-    amg_mem_free(config->placement);
     config->asked.progress_cpus = NULL;
     config->ranks = NULL;
-    config->placement = NULL;
 }
 
 static bool options_are_valid(const struct amalgam_progress_options *options)
@@ -289,7 +289,7 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
 
     if (index >= config->rank_count)
         return false;
-    amg_progress_config_wanted(config, &wanted);
+    options_wanted(config, &wanted);
     hint_cut(config, &wanted);
     question_make(config, &wanted, index, ret_ask);
     return true;
@@ -310,21 +310,15 @@ static void question_close(
     ask->has_strangers = true;
 }
 
-/* Asks the policy for a placement; without memory there is none. */
+/* Asks the policy for a placement. */
 static void policy_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted)
 {
-    struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
+    struct amg_placement *placement = &config->placed;
     struct amg_affinity_rank alone;
     struct amg_affinity_ask ask;
 
     config->placement = placement;
-    if (placement == NULL) {
-        AMG_LOG_WARNING("cls", "no memory to place threads: the calls that "
-                               "wait make progress");
-        config->reason = "no memory";
-        return;
-    }
     question_make(config, wanted, config->self, &ask);
     if (ask.ranks == NULL)
         question_close(&ask, &alone);
@@ -442,9 +436,8 @@ void amg_progress_config_settle(struct amg_progress_config *config)
     struct amalgam_progress_options wanted;
     bool is_cut = false;
 
-    amg_mem_free(config->placement);
     config->placement = NULL;
-    amg_progress_config_wanted(config, &wanted);
+    options_wanted(config, &wanted);
     config->wait = config->no_block ? AMALGAM_WAIT_SPIN : wanted.wait;
     if (amg_policy_has_thread(wanted.progress) && config->has_bound)
         bound_warn(config);

@@ -31,7 +31,8 @@ struct amg_progress_config {
     bool is_reporting; /* of the first rank: prints if AMALGAM_REPORT is set */
     /* Result of the policy. NULL: not settled, or the calls of the application
      * make progress, for `reason`, a constant string. */
-    struct amg_placement *placement;
+    const struct amg_placement *placement;
+    struct amg_placement placed; /* memory of `placement` */
     const char *reason;
     bool is_oversubscribed; /* more threads than cores: waits yield the core */
     enum amalgam_wait wait; /* with the environment applied */
@@ -43,11 +44,6 @@ void amg_progress_config_fini(struct amg_progress_config *config);
  * option), HG_NOMEM; the earlier options stay then. */
 hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *options);
-
-/* Returns the options with the environment applied; the strings are borrowed.
- * Ignores invalid values, with one warning per process. */
-void amg_progress_config_wanted(const struct amg_progress_config *config,
-    struct amalgam_progress_options *ret_wanted);
 
 /* Takes over the ranks of the node, an array of amg_mem_alloc(). `has_far`: the
  * job also has ranks on other nodes. */
@@ -61,8 +57,7 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
 /* Determines and logs where the threads of the class's contexts run, also after
- * a change of the options. Never fails: without memory the calls of the
- * application make progress. Loads the machine only if that can matter. */
+ * a change of the options. Loads the machine only if that can matter. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
 /* Input of the policy for the rank of the node with that index, with the

@@ -28,6 +28,24 @@ enum {
     QUIET_NAP_NS = 100000,     /* between two checks for the other ranks */
 };
 
+/* Kinds of objects that the program may still hold, in the order in which
+ * Mercury frees them: bulk handles, contexts, addresses. */
+static const struct {
+    enum amg_class_count what;
+    const char *name;
+    const char *advice;
+} kinds[] = {
+    {AMG_CLASS_BORROWERS, "HG class of this NA class", "HG_Finalize()"},
+    {AMG_CLASS_BULKS, "bulk handle", "HG_Bulk_free()"},
+    {AMG_CLASS_ALLOCS, "memory of amalgam_alloc()", "amalgam_free()"},
+    {AMG_CLASS_HANDLES, "RPC handle", "HG_Destroy()"},
+    {AMG_CLASS_CONTEXTS, "context", "HG_Context_destroy()"},
+    {AMG_CLASS_ADDRS, "address",
+        "HG_Addr_free(), of an NA class NA_Addr_free(),"},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
 /* Uses the domains of another class. */
 static void plan_borrow(struct amg_class_plan *plan, hg_class_t *owner)
 {
@@ -340,13 +358,39 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
+/* The first of `kinds` of which objects exist, or KINDS. */
+static unsigned class_held(const hg_class_t *cls, bool with_contexts)
+{
+    unsigned i = 0;
+
+    while (i < KINDS &&
+           (amg_class_counted(cls, kinds[i].what) == 0 ||
+               (kinds[i].what == AMG_CLASS_CONTEXTS && !with_contexts)))
+        i++;
+    return i;
+}
+
+/* Logs what the program still holds and returns HG_BUSY, or HG_SUCCESS. */
+static hg_return_t class_check_idle(const hg_class_t *cls, bool with_contexts)
+{
+    unsigned i = class_held(cls, with_contexts);
+
+    if (i == KINDS)
+        return HG_SUCCESS;
+    AMG_LOG_WARNING("cls",
+        "the class cannot be closed; still open: %d of kind %s; call %s and "
+        "try again",
+        amg_class_counted(cls, kinds[i].what), kinds[i].name, kinds[i].advice);
+    return HG_BUSY;
+}
+
 /* Must others be served before the class ends? One-way calls must leave; and
  * calls whose handle the user has destroyed may still be in flight: they end
  * first, so that only the user's objects remain to be counted. */
 static bool context_is_settling(hg_context_t *context)
 {
     return atomic_load_explicit(&context->unsent, memory_order_relaxed) != 0 ||
-           (amg_class_is_held(context->cls) &&
+           (class_held(context->cls, false) < KINDS &&
                amg_tally_sum(&context->in_flight) > 0);
 }
 
@@ -375,7 +419,7 @@ static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
         contexts_abandon(cls);
     if (serve)
         (void)amg_progress_serve(cls, UINT32_MAX);
-    return amg_context_quiesce_all(cls);
+    return amg_class_quiesce(cls);
 }
 
 /* The class has disconnected the domains of its owner, which cannot share them
@@ -400,7 +444,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         return rc;
     if (serve)
         contexts_settle(cls, deadline_ns);
-    rc = amg_class_check_idle(cls, !serve);
+    rc = class_check_idle(cls, !serve);
     if (rc != HG_SUCCESS) {
         if (serve && amg_clock_ns() >= deadline_ns)
             amg_class_report(cls);

@@ -774,8 +774,7 @@ static bool has_drained(margo_instance_id mid)
     if (!atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
         !is_quiet(mid))
         return false;
-    return !mid->is_collective ||
-           amg_context_quiesce_all(mid->hg_class) != HG_AGAIN;
+    return !mid->is_collective || amg_class_quiesce(mid->hg_class) != HG_AGAIN;
 }
 
 /* Runs finalize callbacks, drops the reference of the finalization, and wakes

@@ -4,7 +4,7 @@
  *
  *   step of the model   in the code
  *   call                src/core/context.c: counted by
- *                       amg_context_quiesce_all (`posted`)
+ *                       amg_class_quiesce (`posted`)
  *   handle, answer      src/rpc/serve.c; the reply, or the credit of a one-way
  *                       call, which its release returns
  *   close               mpi_backend/mpi_disconnect.c:

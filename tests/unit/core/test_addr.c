@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "mercury_address.h"
 #include "mercury_class.h"
 
 static hg_class_t *cls;
@@ -55,7 +56,7 @@ static void test_addr_users_are_counted(void **state)
     assert_int_equal(amg_addr_create(&self, &made), HG_SUCCESS);
     assert_true(made->is_users && !self.is_users);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_ADDRS), 1);
-    amg_addr_destroy(made);
+    assert_int_equal(HG_Addr_free(cls, made), HG_SUCCESS);
     assert_int_equal(amg_class_counted(cls, AMG_CLASS_ADDRS), 0);
     amg_addr_fini(&self);
 }

@@ -116,18 +116,6 @@ static hg_return_t domain_open(struct internode *join)
     return rc;
 }
 
-/* All ranks take every step; returns the code of the first step that failed. */
-static hg_return_t table_make(struct amg_rank_table_maker *table)
-{
-    hg_return_t collected = amg_rank_table_maker_collect(table);
-    hg_return_t filled = amg_rank_table_maker_fill(table);
-    hg_return_t shared = amg_rank_table_maker_share(table);
-
-    return collected != HG_SUCCESS ? collected
-           : filled != HG_SUCCESS  ? filled
-                                   : shared;
-}
-
 static hg_return_t all_join(struct internode *join)
 {
     hg_class_t *cls = join->cls;
@@ -150,7 +138,7 @@ static hg_return_t all_join(struct internode *join)
     rc = agree(join, rc, "keep the addresses of", NULL);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = table_make(&join->table);
+    rc = amg_rank_table_maker_make(&join->table);
     rc = agree(join, rc, "use the addresses of", NULL);
     if (rc != HG_SUCCESS)
         return rc;

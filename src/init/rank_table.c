@@ -110,12 +110,6 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     return table->holder->own == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
-hg_return_t amg_rank_table_maker_collect(struct amg_rank_table_maker *table)
-{
-    return table->ops->collect(
-        table->node, table->mine, table->record_len, table->all);
-}
-
 static size_t stack_len(const char *text)
 {
     const char *mark = strstr(text, "://");
@@ -168,7 +162,8 @@ static hg_return_t places_fill(const struct amg_rank_table_maker *table)
     return HG_SUCCESS;
 }
 
-hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table)
+/* Enters the addresses into the table, at the first rank of the node. */
+static hg_return_t table_fill(struct amg_rank_table_maker *table)
 {
     unsigned char *bytes = NULL;
 
@@ -249,7 +244,8 @@ static hg_return_t table_copy(struct amg_rank_table_maker *table)
     return rc;
 }
 
-hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table)
+/* Shares the memory with all ranks of the node, or copies it if they cannot. */
+static hg_return_t table_share(struct amg_rank_table_maker *table)
 {
     bool is_shared = false;
     hg_return_t rc = HG_SUCCESS;
@@ -258,6 +254,18 @@ hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table)
         return HG_SUCCESS;
     rc = table_map(table, &is_shared);
     return rc == HG_SUCCESS && !is_shared ? table_copy(table) : rc;
+}
+
+hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table)
+{
+    hg_return_t collected = table->ops->collect(
+        table->node, table->mine, table->record_len, table->all);
+    hg_return_t filled = table_fill(table);
+    hg_return_t shared = table_share(table);
+
+    return collected != HG_SUCCESS ? collected
+           : filled != HG_SUCCESS  ? filled
+                                   : shared;
 }
 
 void amg_rank_table_maker_take(

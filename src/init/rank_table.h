@@ -22,15 +22,12 @@ struct amg_rank_table_maker {
 hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     const struct amg_node_ops *ops, const struct amg_node *node,
     const char *text, uint32_t text_len);
-/* Sends the address of this rank to all nodes; collective over the job.
- * HG_NA_ERROR. */
-hg_return_t amg_rank_table_maker_collect(struct amg_rank_table_maker *table);
-/* Enters the addresses into the table. HG_PROTOCOL_ERROR: ranks have different
- * providers, or the same address; the log names the ranks. */
-hg_return_t amg_rank_table_maker_fill(struct amg_rank_table_maker *table);
-/* Shares the memory with all ranks of the node, or copies it if they cannot;
- * collective over the node. HG_NOMEM, HG_NA_ERROR. */
-hg_return_t amg_rank_table_maker_share(struct amg_rank_table_maker *table);
+/* Sends the address of this rank to all nodes, and enters those of all ranks
+ * into a table that the ranks of the node share; collective over the job. Takes
+ * every step, also after an error, and returns the first. HG_PROTOCOL_ERROR:
+ * ranks have different providers, or the same address; the log names the ranks;
+ * HG_NOMEM, HG_NA_ERROR. */
+hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table);
 /* Returns the table, for amg_route_map_add_table(). */
 void amg_rank_table_maker_take(
     struct amg_rank_table_maker *table, struct amg_rank_table *ret_table);

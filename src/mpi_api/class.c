@@ -55,11 +55,6 @@ static struct amg_domain *class_domain(const hg_class_t *cls)
     return domain;
 }
 
-static int own_rank(struct amg_domain *domain)
-{
-    return amg_mpi_rank_of_peer(domain, domain->transport->addr.self(domain));
-}
-
 hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
 {
     struct amg_domain *domain = NULL;
@@ -86,22 +81,19 @@ hg_return_t amalgam_addr_rank(hg_class_t *hg_class, int rank, hg_addr_t *addr)
 hg_return_t amalgam_addr_get_rank(
     hg_class_t *hg_class, hg_addr_t addr, int *rank)
 {
-    struct amg_domain *domain = NULL;
-    struct amg_peer *peer = NULL;
+    int found = 0;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_ADDR_OK(addr) || !AMG_GIVEN(rank) ||
         !AMG_CONTRACT(addr->cls == hg_class, "the address is of another class"))
         return amg_refusal();
-    domain = class_domain(hg_class);
-    if (domain == NULL)
+    if (class_domain(hg_class) == NULL)
         return HG_OPNOTSUPPORTED;
-    peer = amg_addr_main_peer(addr);
-    if (peer == NULL) {
+    found = amg_addr_rank(addr);
+    if (found < 0) {
         AMG_LOG_ERROR("addr", "this address is not of a rank of the class");
         return HG_ADDRNOTAVAIL;
     }
-    *rank = amg_mpi_rank_of_peer(domain, peer);
-    domain->transport->addr.unref(domain, peer);
+    *rank = found;
     return HG_SUCCESS;
 }
 
@@ -185,7 +177,8 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
     if (rank != NULL)
-        *rank = own_rank(domain);
+        *rank =
+            amg_mpi_rank_of_peer(domain, domain->transport->addr.self(domain));
     if (size != NULL)
         *size = amg_mpi_size(domain);
     return HG_SUCCESS;
@@ -258,12 +251,8 @@ hg_class_t *amalgam_init(
     init.progress_options = wanted.progress;
     if (amg_init_class(&init, &cls) != HG_SUCCESS)
         return NULL;
-    if (cls->domains[AMG_ROUTE_MPI] != NULL)
-        return cls;
-    AMG_LOG_ERROR("cls",
-        "transport '%s' does not reach the ranks of a communicator", transport);
-    amg_class_close(cls);
-    return NULL;
+    AMG_ASSERT(cls->domains[AMG_ROUTE_MPI] != NULL);
+    return cls;
 }
 
 hg_return_t amalgam_finalize(hg_class_t *hg_class)

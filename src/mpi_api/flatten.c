@@ -160,30 +160,19 @@ static hg_return_t span_apply(
     return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
 }
 
-/* Turns the layout of an element of this `extent` into that of the part, as
- * grid_darray() does. Errors as in layout.h. */
-static hg_return_t grid_subarray(const struct amg_mpi_api_contents *contents,
-    int64_t extent, struct amg_mpi_api_layout *layout)
+/* A dimension of a subarray. */
+static void span_select(
+    const struct amg_mpi_api_contents *contents, int64_t dim, struct span *ret)
 {
-    const int *order = &contents->ints[contents->int_count - 1];
     int64_t dims = contents->ints[0];
     int64_t first = contents->is_large ? 0 : 1; /* index of the sizes */
-    int64_t step = extent;
-    int64_t i = 0;
-    hg_return_t rc = HG_SUCCESS;
 
-    for (i = 0; i < dims && rc == HG_SUCCESS; i++) {
-        int64_t dim = *order == MPI_ORDER_C ? dims - 1 - i : i;
-        struct span span = {
-            .size = comm_contents_count(contents, first + dim),
-            .len = comm_contents_count(contents, first + dims + dim),
-            .start = comm_contents_count(contents, first + 2 * dims + dim),
-            .rows = 1,
-        };
-
-        rc = span_apply(&span, &step, layout);
-    }
-    return rc;
+    *ret = (struct span){
+        .size = comm_contents_count(contents, first + dim),
+        .len = comm_contents_count(contents, first + dims + dim),
+        .start = comm_contents_count(contents, first + 2 * dims + dim),
+        .rows = 1,
+    };
 }
 
 /* The part of process `coord` out of `procs` in a dimension of `size`. */
@@ -225,28 +214,42 @@ static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
     return rank % procs[dim];
 }
 
-static hg_return_t grid_darray(const struct amg_mpi_api_contents *contents,
-    int64_t extent, struct amg_mpi_api_layout *layout)
+/* A dimension of a distributed array. */
+static void span_of_process(
+    const struct amg_mpi_api_contents *contents, int64_t dim, struct span *ret)
 {
     const int *ints = contents->ints;
-    int rank = ints[1];
     int64_t dims = ints[2];
     const int *distribs = ints + 3 + (contents->is_large ? 0 : dims);
     const int *dargs = distribs + dims;
     const int *procs = dargs + dims;
-    int order = procs[dims];
+
+    span_distribute(
+        comm_contents_count(contents, contents->is_large ? dim : 3 + dim),
+        distribs[dim], dargs[dim], procs[dim],
+        coord_of(ints[1], procs, dims, dim), ret);
+}
+
+/* Turns the layout of an element of this `extent` into that of the part.
+ * Errors as in layout.h. */
+static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
+    int64_t extent, struct amg_mpi_api_layout *layout)
+{
+    bool is_subarray = contents->combiner == MPI_COMBINER_SUBARRAY;
+    int64_t dims = contents->ints[is_subarray ? 0 : 2];
+    /* The order is the last number of the constructor, in both calls. */
+    int order = contents->ints[contents->int_count - 1];
     int64_t step = extent;
-    int64_t i = 0;
     hg_return_t rc = HG_SUCCESS;
 
-    for (i = 0; i < dims && rc == HG_SUCCESS; i++) {
+    for (int64_t i = 0; i < dims && rc == HG_SUCCESS; i++) {
         int64_t dim = order == MPI_ORDER_C ? dims - 1 - i : i;
-        int coord = coord_of(rank, procs, dims, dim);
         struct span span;
 
-        span_distribute(
-            comm_contents_count(contents, contents->is_large ? dim : 3 + dim),
-            distribs[dim], dargs[dim], procs[dim], coord, &span);
+        if (is_subarray)
+            span_select(contents, dim, &span);
+        else
+            span_of_process(contents, dim, &span);
         rc = span_apply(&span, &step, layout);
     }
     return rc;
@@ -406,9 +409,8 @@ static hg_return_t level_build(struct level *level)
     case MPI_COMBINER_HINDEXED_BLOCK:
         return indexed_build(level);
     case MPI_COMBINER_SUBARRAY:
-        return grid_subarray(contents, extent, &level->layout);
     case MPI_COMBINER_DARRAY:
-        return grid_darray(contents, extent, &level->layout);
+        return grid_build(contents, extent, &level->layout);
     default:
         AMG_LOG_ERROR("bulk",
             "a datatype has the combiner %d, which this version does not know; "

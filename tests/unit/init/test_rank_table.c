@@ -104,13 +104,7 @@ static hg_return_t table_make(struct amg_rank_table_maker *table)
     hg_return_t rc =
         amg_rank_table_maker_begin(table, &ops, &node, texts[MINE], 32);
 
-    if (rc == HG_SUCCESS)
-        rc = amg_rank_table_maker_collect(table);
-    if (rc == HG_SUCCESS)
-        rc = amg_rank_table_maker_fill(table);
-    if (rc == HG_SUCCESS)
-        rc = amg_rank_table_maker_share(table);
-    return rc;
+    return rc == HG_SUCCESS ? amg_rank_table_maker_make(table) : rc;
 }
 
 static void texts_set(const char *zero, const char *one, const char *two,

@@ -43,14 +43,12 @@ static void wait_learn(
     const struct amg_placement *placement = &local->placement;
     const struct amg_core_slot *slot =
         amg_policy_has_thread(placement->progress) ? &placement->slot : NULL;
-    struct amg_wait_policy policy =
-        amg_progress_config_shown_policy(config, slot);
-    struct amg_wait_step step = amg_wait_policy_next(&policy, LONG_IDLE_NS);
     size_t cap = sizeof(local->wait);
-    size_t len = 0;
+    struct amg_wait_policy policy =
+        amg_progress_config_wait(config, slot, local->wait, cap);
+    struct amg_wait_step step = amg_wait_policy_next(&policy, LONG_IDLE_NS);
+    size_t len = strlen(local->wait);
 
-    amg_progress_config_wait(config, slot, local->wait, cap);
-    len = strlen(local->wait);
     if (step.kind != AMG_WAIT_SLEEP)
         return;
     if (step.ns == AMG_WAIT_FOR_EVER_NS)

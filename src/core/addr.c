@@ -154,7 +154,9 @@ static struct amg_peer *main_peer_find(const struct hg_addr *addr)
     return amg_route_map_main_peer(addr->cls, addr->route, addr->peer);
 }
 
-struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr)
+/* The peer of the main route that is the same process, with a reference. NULL:
+ * the main route does not reach the process. */
+static struct amg_peer *main_peer_ref(const struct hg_addr *addr)
 {
     unsigned main_route = addr->cls->plan.main_route;
     struct amg_domain *domain = addr->cls->domains[main_route];
@@ -175,7 +177,7 @@ int amg_addr_rank(const struct hg_addr *addr)
 
     if (cls->ranks == NULL)
         return -1;
-    peer = amg_addr_main_peer(addr);
+    peer = main_peer_ref(addr);
     if (peer == NULL)
         return -1;
     rank = cls->ranks->rank(domain, peer);
@@ -187,7 +189,7 @@ hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len)
 {
     struct amg_domain *domain = addr_domain(addr);
-    struct amg_peer *peer = amg_addr_main_peer(addr);
+    struct amg_peer *peer = main_peer_ref(addr);
     hg_return_t rc = HG_SUCCESS;
 
     /* Other processes know a peer by the main route, if that reaches it. */

@@ -76,9 +76,6 @@ void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
  * HG_PROTONOSUPPORT (the transport is not open here), HG_ADDRNOTAVAIL. */
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr);
-/* The peer of the main route that is the same process, with a reference. NULL:
- * the main route does not reach the process. */
-struct amg_peer *amg_addr_main_peer(const struct hg_addr *addr);
 /* The rank of the process in the job of the class; -1: not a rank. */
 int amg_addr_rank(const struct hg_addr *addr);
 /* Text that other processes can parse: the address by the main route, unless

@@ -129,6 +129,7 @@ static void class_give_back(hg_class_t *cls)
     memset(cls->domains, 0, sizeof(cls->domains));
     cls->route_map = NULL;
     cls->pool = NULL;
+    cls->progress_config.ranks = NULL;
     amg_class_count(cls->plan.owner, AMG_CLASS_BORROWERS, -1);
 }
 

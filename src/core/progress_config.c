@@ -161,21 +161,15 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
 void amg_progress_config_borrow(
     struct amg_progress_config *config, const struct amg_progress_config *owner)
 {
-    size_t len = owner->rank_count * sizeof(*owner->ranks);
-    struct amg_affinity_rank *ranks = NULL;
-
     if (config->asked.progress == AMALGAM_PROGRESS_AUTO)
         config->asked.progress = owner->asked.progress;
     if (config->asked.wait == AMALGAM_WAIT_AUTO)
         config->asked.wait = owner->asked.wait;
     memcpy(config->nic, owner->nic, sizeof(config->nic));
-    if (owner->ranks != NULL)
-        ranks = amg_mem_alloc(len);
-    if (ranks == NULL)
-        return; /* the ranks of the node stay unknown */
-    memcpy(ranks, owner->ranks, len);
-    amg_progress_config_set_ranks(
-        config, ranks, owner->rank_count, owner->self, owner->has_far);
+    config->ranks = owner->ranks;
+    config->rank_count = owner->rank_count;
+    config->self = owner->self;
+    config->has_far = owner->has_far;
     config->has_strangers = owner->has_strangers;
 }
 
@@ -339,7 +333,9 @@ static bool must_place(const struct amg_progress_config *config,
                : wanted->progress != AMALGAM_PROGRESS_CALLER;
 }
 
-struct amg_wait_policy amg_progress_config_shown_policy(
+/* Wait policy, to be shown, of a thread with that slot, or, with NULL, of a
+ * call of the application. */
+static struct amg_wait_policy shown_policy(
     const struct amg_progress_config *config, const struct amg_core_slot *slot)
 {
     enum amg_core_use core =
@@ -354,11 +350,11 @@ struct amg_wait_policy amg_progress_config_shown_policy(
     return policy;
 }
 
-const char *amg_progress_config_wait(const struct amg_progress_config *config,
-    const struct amg_core_slot *slot, char *ret_text, size_t cap)
+struct amg_wait_policy amg_progress_config_wait(
+    const struct amg_progress_config *config, const struct amg_core_slot *slot,
+    char *ret_text, size_t cap)
 {
-    struct amg_wait_policy policy =
-        amg_progress_config_shown_policy(config, slot);
+    struct amg_wait_policy policy = shown_policy(config, slot);
     uint64_t spin_us = amg_wait_policy_spin_ns(&policy) / 1000;
     const char *rest = policy.is_not_pollable ? "nap" : "sleep";
 
@@ -370,7 +366,7 @@ const char *amg_progress_config_wait(const struct amg_progress_config *config,
         snprintf(ret_text, cap, "spin %u %s, then %s",
             (unsigned)(spin_us < 10000 ? spin_us : spin_us / 1000),
             spin_us < 10000 ? "us" : "ms", rest);
-    return ret_text;
+    return policy;
 }
 
 /* "progress: thread on cpu 7 (idle core); mode assist (as asked); waiting: ..."
@@ -383,21 +379,21 @@ static void progress_line(
     char wait[WAIT_CAP];
     char cpu[WAIT_CAP] = "";
 
-    if (placement == NULL || !amg_policy_has_thread(placement->progress)) {
+    if (placement != NULL && amg_policy_has_thread(placement->progress))
+        slot = &placement->slot;
+    (void)amg_progress_config_wait(config, slot, wait, sizeof(wait));
+    if (slot == NULL) {
         snprintf(ret_text, cap,
             "progress: in application calls only (%s); waiting: %s",
-            placement == NULL ? config->reason : placement->reason,
-            amg_progress_config_wait(config, NULL, wait, sizeof(wait)));
+            placement == NULL ? config->reason : placement->reason, wait);
         return;
     }
-    slot = &placement->slot;
     if (slot->cpu >= 0)
         snprintf(cpu, sizeof(cpu), " on cpu %d", (int)slot->cpu);
     snprintf(ret_text, cap,
         "progress: thread%s (%s); mode %s (%s); waiting: %s", cpu, slot->reason,
         amg_progress_config_progress_name(placement->progress),
-        placement->reason,
-        amg_progress_config_wait(config, slot, wait, sizeof(wait)));
+        placement->reason, wait);
 }
 
 /* Warns, unless the last warning had equal notes: every class of the process

@@ -51,8 +51,9 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
     bool has_far);
 
-/* Copies from the class that owns the domains: ranks of the node, NIC, and the
- * modes of progress and wait where this class has auto. */
+/* Takes from the class that owns the domains: ranks of the node, which stay the
+ * owner's, NIC, and the modes of progress and wait where this class has auto.
+ */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
@@ -80,14 +81,11 @@ static inline struct amg_wait_policy amg_progress_config_wait_policy(
         .spin_ns = spin_ns,
     };
 }
-/* Complete wait policy, to be shown, of a thread with that slot, or, with NULL,
- * of a call of the application. */
-struct amg_wait_policy amg_progress_config_shown_policy(
-    const struct amg_progress_config *config, const struct amg_core_slot *slot);
 /* Describes how a thread with that slot, or, with NULL, a call of the
- * application waits: "spin 100 us, then sleep". Returns `ret_text`. */
-const char *amg_progress_config_wait(const struct amg_progress_config *config,
-    const struct amg_core_slot *slot, char *ret_text, size_t cap);
+ * application waits: "spin 100 us, then sleep". Returns its complete policy. */
+struct amg_wait_policy amg_progress_config_wait(
+    const struct amg_progress_config *config, const struct amg_core_slot *slot,
+    char *ret_text, size_t cap);
 /* The word of the options, such as "thread". */
 const char *amg_progress_config_progress_name(enum amalgam_progress progress);
 

@@ -88,8 +88,8 @@ uint32_t amg_rank_table_enter(
     return UINT32_MAX;
 }
 
-uint32_t amg_rank_table_find(
-    const struct amg_rank_table *table, const char *text)
+/* The rank whose address is `text`, or UINT32_MAX. */
+static uint32_t table_find(const struct amg_rank_table *table, const char *text)
 {
     /* 0, an empty place, becomes UINT32_MAX. */
     return table->places[text_place(table, table->places, text)] - 1;
@@ -105,7 +105,7 @@ static uint32_t rank_of_peer(const void *ranks, const struct amg_peer *peer)
 
     if (domain->transport->addr.format(domain, peer, text, &len) != HG_SUCCESS)
         return UINT32_MAX;
-    return amg_rank_table_find(&map->table, text);
+    return table_find(&map->table, text);
 }
 
 static void known_drop(void *value)

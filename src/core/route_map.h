@@ -36,9 +36,6 @@ uint32_t amg_rank_table_places(uint32_t size);
  * rank that has the same text, or UINT32_MAX if none had. */
 uint32_t amg_rank_table_enter(
     const struct amg_rank_table *table, uint32_t *places, uint32_t rank);
-/* The rank whose address is `text`, or UINT32_MAX. */
-uint32_t amg_rank_table_find(
-    const struct amg_rank_table *table, const char *text);
 
 /* The ranks of this node, as the driver of their route knows them. */
 struct amg_route_near {

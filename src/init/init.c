@@ -16,6 +16,7 @@
 #include "core/progress.h"
 #include "mercury_class.h"
 #include "mercury_context.h"
+#include "na.h"
 #include "affinity/bind.h"
 #include "rpc/handle.h"
 #include "transport/boot.h"
@@ -71,7 +72,8 @@ static void class_tell(const hg_class_t *cls, const char *info)
         fprintf(stderr, "amalgam: %s: %s\n", info, cls->reach);
 }
 
-hg_return_t amg_init_without_rpc(
+/* Opens a class without RPC, of which an NA class consists. */
+static hg_return_t init_without_rpc(
     const struct amg_init *init, hg_class_t **ret_class)
 {
     struct amalgam_progress_options progress =
@@ -126,7 +128,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     /* Allocated first: a rank that fails after all have opened would leave the
      * others a class that cannot be closed. */
     struct amg_rpc_class *rpcs = amg_rpc_class_create();
-    hg_return_t rc = rpcs == NULL ? HG_NOMEM : amg_init_without_rpc(init, &cls);
+    hg_return_t rc = rpcs == NULL ? HG_NOMEM : init_without_rpc(init, &cls);
 
     if (rc != HG_SUCCESS) {
         amg_mem_free(rpcs);
@@ -317,6 +319,7 @@ static void contexts_abandon(hg_class_t *cls)
 
     for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
         amg_respond_abandon(context);
+    (void)amg_progress_serve(cls, UINT32_MAX);
 }
 
 static hg_return_t contexts_destroy(hg_class_t *cls)
@@ -406,10 +409,8 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         else
             context = amg_class_context(cls, context->id + 1u);
     }
-    if (context != NULL) {
+    if (context != NULL)
         contexts_abandon(cls);
-        (void)amg_progress_serve(cls, UINT32_MAX);
-    }
 }
 
 /* Gives up long replies before core gives up the class for them. */
@@ -417,24 +418,15 @@ static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)
         contexts_abandon(cls);
-    if (serve)
+    else if (serve)
         (void)amg_progress_serve(cls, UINT32_MAX);
     return amg_class_quiesce(cls);
 }
 
-/* The class has disconnected the domains of its owner, which cannot share them
- * any more: peers do not serve these domains any longer. */
-static void owner_drain(hg_class_t *cls)
-{
-    hg_class_t *owner = cls->plan.owner;
-
-    if (owner != NULL && owner->state == AMG_CLASS_OPEN)
-        amg_class_set_state(owner, AMG_CLASS_DRAINING);
-}
-
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
 {
-    bool is_quiet = cls->plan.owner != NULL && !serve;
+    hg_class_t *owner = cls->plan.owner;
+    bool is_quiet = owner != NULL && !serve;
     uint64_t deadline_ns = amg_clock_deadline_ns(
         (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     hg_return_t ended = HG_SUCCESS;
@@ -456,12 +448,13 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
             amg_clock_sleep_ns(QUIET_NAP_NS);
     if (!is_quiet && ended == HG_SUCCESS && cls->domains[AMG_ROUTE_MPI] != NULL)
         AMG_ASSERT_DEEP(amg_class_owes_nothing(cls));
-    if (!is_quiet)
-        owner_drain(cls);
+    /* The class has disconnected the domains of its owner, which cannot share
+     * them any more: peers do not serve these domains any longer. */
+    if (!is_quiet && owner != NULL && owner->state == AMG_CLASS_OPEN)
+        amg_class_set_state(owner, AMG_CLASS_DRAINING);
     if (serve) {
         (void)amg_progress_serve(cls, UINT32_MAX);
         contexts_abandon(cls);
-        (void)amg_progress_serve(cls, UINT32_MAX);
         rc = contexts_destroy(cls);
         if (rc != HG_SUCCESS)
             return rc;
@@ -497,6 +490,19 @@ hg_return_t HG_Version_get(
     if (patch != NULL)
         *patch = HG_VERSION_PATCH;
     return HG_SUCCESS;
+}
+
+/* Of the options of a program, which are of the layer `of`, "NA " or "". */
+static bool version_is_known(const char *of, unsigned version, unsigned newest)
+{
+    if (version != 0 && version <= newest)
+        return true;
+    AMG_LOG_ERROR("cls",
+        "the %soptions have version %u.%u; this library knows versions up to "
+        "%u.%u",
+        of, HG_MAJOR(version), HG_MINOR(version), HG_MAJOR(newest),
+        HG_MINOR(newest));
+    return false;
 }
 
 /* Encoding of AMALGAM_NA_PROGRESS(). */
@@ -563,7 +569,9 @@ static bool progress_read(uint8_t mode, struct amg_init *init)
     return true;
 }
 
-hg_return_t amg_init_read_na(
+/* Reads the options of the network layer that apply to our transports.
+ * HG_INVALID_ARG: an invalid option, which the log names. */
+static hg_return_t read_na(
     const struct na_init_info_4_0 *na, struct amg_init *init)
 {
     size_t len = na->max_unexpected_size;
@@ -589,7 +597,7 @@ hg_return_t amg_init_read_info(
 
     if (!info_is_valid(info))
         return rc;
-    rc = amg_init_read_na(&info->na_init_info, init);
+    rc = read_na(&info->na_init_info, init);
     if (rc != HG_SUCCESS)
         return rc;
     if (info->na_class != NULL)
@@ -618,14 +626,8 @@ hg_class_t *HG_Init_opt2(const char *na_info_string, uint8_t na_listen,
     if (hg_init_info != NULL) {
         struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
-        if (version == 0 || version > LIBRARY_VERSION) {
-            AMG_LOG_ERROR("cls",
-                "the options have version %u.%u; this library knows versions "
-                "up to %u.%u",
-                HG_MAJOR(version), HG_MINOR(version), HG_VERSION_MAJOR,
-                HG_VERSION_MINOR);
+        if (!version_is_known("", version, LIBRARY_VERSION))
             return NULL;
-        }
         memcpy(&info, hg_init_info, info_len(version));
         if (amg_init_read_info(&info, &init) != HG_SUCCESS)
             return NULL;
@@ -646,4 +648,52 @@ hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
 hg_class_t *HG_Init(const char *na_info_string, uint8_t na_listen)
 {
     return HG_Init_opt2(na_info_string, na_listen, 0, NULL);
+}
+
+#define NA_LIBRARY_VERSION NA_VERSION(NA_VERSION_MAJOR, NA_VERSION_MINOR)
+
+static na_class_t *na_class_make(const struct amg_init *init)
+{
+    na_class_t *na_class = amg_mem_alloc(sizeof(*na_class));
+
+    if (na_class == NULL)
+        return NULL;
+    if (init_without_rpc(init, &na_class->cls) == HG_SUCCESS)
+        return na_class;
+    amg_mem_free(na_class);
+    return NULL;
+}
+
+na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
+    unsigned int version, const struct na_init_info *na_init_info)
+{
+    struct amg_init init = {.info = info_string, .how.is_listening = listen};
+    struct na_init_info_4_0 info;
+
+    /* Each version added fields at the end. */
+    _Static_assert(sizeof(info) <= sizeof(*na_init_info) &&
+                       offsetof(struct na_init_info_4_0, request_mem_device) ==
+                           offsetof(struct na_init_info, request_mem_device),
+        "the older options are the beginning of the newer ones");
+    if (!AMG_GIVEN(info_string))
+        return NULL;
+    if (na_init_info == NULL)
+        return na_class_make(&init);
+    if (!version_is_known("NA ", version, NA_LIBRARY_VERSION))
+        return NULL;
+    /* No transport here supports the traffic class, which version 5.0 added. */
+    memcpy(&info, na_init_info, sizeof(info));
+    return read_na(&info, &init) == HG_SUCCESS ? na_class_make(&init) : NULL;
+}
+
+na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
+    const struct na_init_info *na_init_info)
+{
+    return NA_Initialize_opt2(
+        info_string, listen, NA_VERSION(4, 0), na_init_info);
+}
+
+na_class_t *NA_Initialize(const char *info_string, bool listen)
+{
+    return NA_Initialize_opt2(info_string, listen, 0, NULL);
 }

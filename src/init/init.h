@@ -56,13 +56,6 @@ hg_return_t amg_init_join(hg_class_t *cls);
 /* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
  * HG_INVALID_ARG: no init string; or the error of the transport's open. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
-/* Opens a class without RPC, of which an NA class consists. */
-hg_return_t amg_init_without_rpc(
-    const struct amg_init *init, hg_class_t **ret_class);
-/* Reads the options of the network layer that apply to our transports.
- * HG_INVALID_ARG: an invalid option, which the log names. */
-hg_return_t amg_init_read_na(
-    const struct na_init_info_4_0 *na, struct amg_init *init);
 /* Reads all options of HG_Init_opt2(); its strings stay the caller's. */
 hg_return_t amg_init_read_info(
     const struct hg_init_info *info, struct amg_init *init);

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NA classes: classes without RPC that share their domains. */
+/* NA classes: classes without RPC that share their domains. NA_Initialize() is
+ * in init.c. */
 
 #include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "core/addr.h"
 #include "init/init.h"
 #include "mercury_address.h"
 #include "mercury_class.h"
 #include "na.h"
-
-#define LIBRARY_VERSION NA_VERSION(NA_VERSION_MAJOR, NA_VERSION_MINOR)
 
 na_return_t NA_Version_get(
     unsigned int *major, unsigned int *minor, unsigned int *patch)
@@ -41,59 +39,6 @@ const char *NA_Error_to_string(na_return_t errnum)
 void NA_Set_log_level(const char *level)
 {
     HG_Set_log_level(level);
-}
-
-static na_class_t *class_make(const struct amg_init *init)
-{
-    na_class_t *na_class = amg_mem_alloc(sizeof(*na_class));
-
-    if (na_class == NULL)
-        return NULL;
-    if (amg_init_without_rpc(init, &na_class->cls) == HG_SUCCESS)
-        return na_class;
-    amg_mem_free(na_class);
-    return NULL;
-}
-
-na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
-    unsigned int version, const struct na_init_info *na_init_info)
-{
-    struct amg_init init = {.info = info_string, .how.is_listening = listen};
-    struct na_init_info_4_0 info;
-
-    /* Each version added fields at the end. */
-    _Static_assert(sizeof(info) <= sizeof(*na_init_info) &&
-                       offsetof(struct na_init_info_4_0, request_mem_device) ==
-                           offsetof(struct na_init_info, request_mem_device),
-        "the older options are the beginning of the newer ones");
-    if (!AMG_GIVEN(info_string))
-        return NULL;
-    if (na_init_info == NULL)
-        return class_make(&init);
-    if (version == 0 || version > LIBRARY_VERSION) {
-        AMG_LOG_ERROR("cls",
-            "the NA options have version %u.%u; this library knows versions up "
-            "to %u.%u",
-            NA_MAJOR(version), NA_MINOR(version), NA_VERSION_MAJOR,
-            NA_VERSION_MINOR);
-        return NULL;
-    }
-    /* No transport here supports the traffic class, which version 5.0 added. */
-    memcpy(&info, na_init_info, sizeof(info));
-    return amg_init_read_na(&info, &init) == HG_SUCCESS ? class_make(&init)
-                                                        : NULL;
-}
-
-na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
-    const struct na_init_info *na_init_info)
-{
-    return NA_Initialize_opt2(
-        info_string, listen, NA_VERSION(4, 0), na_init_info);
-}
-
-na_class_t *NA_Initialize(const char *info_string, bool listen)
-{
-    return NA_Initialize_opt2(info_string, listen, 0, NULL);
 }
 
 na_return_t NA_Finalize(na_class_t *na_class)

@@ -19,14 +19,9 @@
 /* The hardware threads that the calling thread may run on. */
 static struct amg_cpuset now(void)
 {
-    struct amg_cpuset set = {{0}};
-    cpu_set_t cpus;
+    struct amg_cpuset set;
 
-    assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
-    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
-        if (CPU_ISSET(cpu, &cpus))
-            amg_cpuset_add(&set, cpu);
-    }
+    assert_int_equal(amg_bind_thread_get(0, &set), 0);
     return set;
 }
 

@@ -301,7 +301,7 @@ static void test_progress_config_oversubscribed_node_yields_cores(void **state)
     amg_class_close(cls);
 }
 
-static void test_progress_config_of_the_owner_is_copied(void **state)
+static void test_progress_config_of_the_owner_is_shared(void **state)
 {
     struct amalgam_progress_options options =
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
@@ -322,12 +322,12 @@ static void test_progress_config_of_the_owner_is_copied(void **state)
     assert_int_equal(amg_class_open(&plan, &cls), HG_SUCCESS);
     assert_int_equal(cls->progress_config.rank_count, 2);
     assert_int_equal(cls->progress_config.self, 1);
-    assert_ptr_not_equal(
-        cls->progress_config.ranks, owner->progress_config.ranks);
+    assert_ptr_equal(cls->progress_config.ranks, owner->progress_config.ranks);
     amg_class_settle_progress(cls);
     assert_int_equal(mode_of(cls), AMALGAM_PROGRESS_ASSIST);
     assert_int_equal(cls->progress_config.wait, AMALGAM_WAIT_SLEEP);
     amg_class_close(cls);
+    assert_int_equal(owner->progress_config.ranks[1].rank, 1);
     amg_class_close(owner);
 }
 
@@ -398,7 +398,7 @@ int main(void)
         ROW(test_progress_config_no_block_spins),
         ROW(test_progress_config_thread_without_use_is_refused),
         ROW(test_progress_config_oversubscribed_node_yields_cores),
-        ROW(test_progress_config_of_the_owner_is_copied),
+        ROW(test_progress_config_of_the_owner_is_shared),
         ROW(test_progress_config_init_info_has_the_options),
         ROW(test_progress_config_init_info_of_nonsense_refused),
     };

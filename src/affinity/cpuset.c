@@ -49,34 +49,23 @@ void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit)
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap)
 {
+    static const char dots[] = "...";
     size_t len = 0;
 
     if (cap == 0)
         return ret_text;
     ret_text[0] = '\0';
-    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
-        char run[16]; /* ",1000-1023" and its end are 11 */
+    for (unsigned cpu = 0; cpu < AMG_CPUS_MAX && len < cap; cpu++) {
         unsigned first = cpu;
-        size_t run_len = 0;
 
         if (!amg_cpuset_has(set, cpu))
             continue;
         while (amg_cpuset_has(set, cpu + 1))
             cpu++;
-        run_len = (size_t)snprintf(run, sizeof(run),
+        len += (size_t)snprintf(ret_text + len, cap - len,
             first == cpu ? "%s%u" : "%s%u-%u", len > 0 ? "," : "", first, cpu);
-        if (len + run_len >= cap) {
-            static const char dots[] = "...";
-            size_t room = cap < sizeof(dots) ? cap - 1 : sizeof(dots) - 1;
-
-            if (len + room >= cap)
-                len = cap - 1 - room;
-            memcpy(ret_text + len, dots, room);
-            ret_text[len + room] = '\0';
-            return ret_text;
-        }
-        memcpy(ret_text + len, run, run_len + 1);
-        len += run_len;
     }
+    if (len >= cap && cap >= sizeof(dots))
+        memcpy(ret_text + cap - sizeof(dots), dots, sizeof(dots));
     return ret_text;
 }

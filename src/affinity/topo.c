@@ -4,7 +4,6 @@
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +13,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "affinity/bind.h"
-
-enum { HEEDED_CAP = 256 };
 
 /* The machine of this process: static, because its loading must not fail. */
 static struct amg_pu this_pus[AMG_CPUS_MAX];
@@ -53,23 +50,13 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
-/* The environment variables that told hwloc what to load, for the message:
- * hwloc does not say what failed. "" when none is set. Returns `ret_text`. */
-static const char *hwloc_variables(char *ret_text, size_t cap)
+/* Value of a variable that told hwloc what to load, for the message: hwloc does
+ * not say what failed. */
+static const char *hwloc_variable(const char *name)
 {
-    static const char *const names[] = {
-        "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_COMPONENTS"};
-    size_t len = 0;
+    const char *text = getenv(name);
 
-    ret_text[0] = '\0';
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *text = getenv(names[i]);
-
-        if (text != NULL && text[0] != '\0' && len < cap)
-            len += (size_t)snprintf(
-                ret_text + len, cap - len, "; %s is %s", names[i], text);
-    }
-    return ret_text;
+    return text == NULL ? "unset" : text;
 }
 
 #ifndef AMALGAM_HAS_HWLOC
@@ -86,7 +73,6 @@ hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
 
 static void this_load(void)
 {
-    char text[HEEDED_CAP];
     const char *reason = NULL;
     hg_return_t rc = amg_topo_read(AMG_TOPO_THIS, NULL, &this_machine, &reason);
 
@@ -94,8 +80,10 @@ static void this_load(void)
         return;
     flat_fill(&this_machine);
     AMG_LOG_WARNING("cls",
-        "the machine's topology is not known, only its %u cpus: %s%s",
-        this_machine.pu_count, reason, hwloc_variables(text, sizeof(text)));
+        "the machine's topology is not known, only its %u cpus: %s; "
+        "HWLOC_XMLFILE is %s; HWLOC_SYNTHETIC is %s; HWLOC_COMPONENTS is %s",
+        this_machine.pu_count, reason, hwloc_variable("HWLOC_XMLFILE"),
+        hwloc_variable("HWLOC_SYNTHETIC"), hwloc_variable("HWLOC_COMPONENTS"));
 }
 
 const struct amg_machine *amg_topo_this(void)

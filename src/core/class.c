@@ -10,7 +10,6 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/nics.h"
 #include "mercury_class.h"
 
 static struct amg_attic attic; /* memory of classes */
@@ -85,6 +84,7 @@ static void class_take_limits(hg_class_t *cls)
     }
     /* A thread of the library is useful if it may progress one route. */
     cls->limits.is_user_bound = has_bound && !has_free;
+    cls->progress_config.has_bound = has_bound;
 }
 
 /* Takes over the owner's domains, until class_give_back(). */
@@ -160,18 +160,23 @@ void amg_class_remove_route(hg_class_t *cls, enum amg_route route)
     cls->plan.transports[route] = NULL;
 }
 
-static void class_close_domains(hg_class_t *cls)
+/* Closes the domains, and frees the class. */
+static void class_free(hg_class_t *cls)
 {
     unsigned route = AMG_ROUTE_COUNT;
 
-    if (cls->plan.owner != NULL) {
+    if (cls->plan.owner != NULL)
         class_give_back(cls);
-        return;
-    }
-    if (cls->route_map != NULL)
+    else if (cls->route_map != NULL)
         cls->route_map_free(cls);
     while (route-- > 0)
         amg_class_remove_route(cls, route);
+    amg_class_pool_destroy(cls->pool);
+    if (cls->data_free != NULL)
+        cls->data_free(cls->data);
+    amg_progress_config_fini(&cls->progress_config);
+    amg_class_set_state(cls, AMG_CLASS_CLOSED);
+    amg_attic_put(&attic, cls);
 }
 
 /* Called by the main domain when it ends before the class. */
@@ -244,7 +249,7 @@ hg_return_t amg_class_open(
     if (rc == HG_SUCCESS)
         rc = class_open_domains(cls);
     if (rc != HG_SUCCESS)
-        goto close_domains;
+        goto free_class;
     class_take_limits(cls);
     cls->progress_config.no_block = plan->no_block;
     cls->progress_config.must_yield = cls->limits.must_yield;
@@ -254,12 +259,8 @@ hg_return_t amg_class_open(
     *ret_class = cls;
     return HG_SUCCESS;
 
-close_domains:
-    class_close_domains(cls);
-    amg_class_pool_destroy(cls->pool);
-    amg_progress_config_fini(&cls->progress_config);
-    amg_class_set_state(cls, AMG_CLASS_CLOSED);
-    amg_attic_put(&attic, cls);
+free_class:
+    class_free(cls);
     return rc;
 }
 
@@ -271,13 +272,7 @@ void amg_class_close(hg_class_t *cls)
     amg_report_set(cls, &cls->is_reported, false);
     if (cls->upper_free != NULL)
         cls->upper_free(cls);
-    class_close_domains(cls);
-    amg_class_pool_destroy(cls->pool);
-    if (cls->data_free != NULL)
-        cls->data_free(cls->data);
-    amg_progress_config_fini(&cls->progress_config);
-    amg_class_set_state(cls, AMG_CLASS_CLOSED);
-    amg_attic_put(&attic, cls);
+    class_free(cls);
 }
 
 void amg_class_count(hg_class_t *cls, enum amg_class_count what, int change)
@@ -353,22 +348,11 @@ void *HG_Class_get_data(const hg_class_t *hg_class)
     return AMG_CLASS_EXISTS(hg_class) ? hg_class->data : NULL;
 }
 
-/* Is there a route that no thread of the library may progress? */
-static bool class_has_bound(const hg_class_t *cls)
-{
-    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
-        if (cls->domains[route] != NULL && !cls->is_idle[route] &&
-            amg_class_is_user_bound(cls, route))
-            return true;
-    return false;
-}
-
 void amg_class_settle_progress(hg_class_t *cls)
 {
     struct amg_progress_config *config = &cls->progress_config;
 
     config->is_user_bound = cls->limits.is_user_bound;
-    config->has_bound = class_has_bound(cls);
     config->is_not_pollable = cls->limits.is_spinning;
     config->must_yield = cls->limits.must_yield;
     config->is_reporting = cls->is_first;

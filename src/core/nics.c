@@ -3,7 +3,7 @@
  *
  * Only NICs that can be chosen are compared, so that processes that take turns
  * are spread over them, whatever other NICs the machine has. */
-#include "core/nics.h"
+#include "core/class.h"
 
 #include <stdio.h>
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "core/nics.h"
+#include "core/class.h"
 #include "fake.h"
 #include "ofi_backend/ofi_select.h"
 

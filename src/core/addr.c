@@ -146,25 +146,18 @@ hg_return_t amg_addr_parse(
     return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
 }
 
-/* The peer of the main route, without a reference; not for the loopback. */
-static struct amg_peer *main_peer_find(const struct hg_addr *addr)
-{
-    if (addr->route == addr->cls->plan.main_route)
-        return addr->peer;
-    return amg_route_map_main_peer(addr->cls, addr->route, addr->peer);
-}
-
 /* The peer of the main route that is the same process, with a reference. NULL:
  * the main route does not reach the process. */
 static struct amg_peer *main_peer_ref(const struct hg_addr *addr)
 {
     unsigned main_route = addr->cls->plan.main_route;
     struct amg_domain *domain = addr->cls->domains[main_route];
-    struct amg_peer *peer = NULL;
+    struct amg_peer *peer = addr->peer;
 
     if (addr->route == AMG_ROUTE_SELF && main_route != AMG_ROUTE_SELF)
         return domain->transport->addr.self(domain);
-    peer = main_peer_find(addr);
+    if (addr->route != main_route)
+        peer = amg_route_map_main_peer(addr->cls, addr->route, peer);
     return peer == NULL ? NULL : domain->transport->addr.ref(peer);
 }
 
@@ -213,16 +206,10 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
 static bool addr_is_same_rank(
     const struct hg_addr *one, const struct hg_addr *other)
 {
-    struct amg_domain *domain = one->cls->domains[one->cls->plan.main_route];
-    struct amg_peer *main_peer = NULL;
-    struct amg_peer *other_peer = NULL;
+    int rank = amg_addr_rank(one);
 
-    if (one->route == AMG_ROUTE_SELF || other->route == AMG_ROUTE_SELF)
-        return false;
-    main_peer = main_peer_find(one);
-    other_peer = main_peer_find(other);
-    return main_peer != NULL && other_peer != NULL &&
-           domain->transport->addr.is_same(domain, main_peer, other_peer);
+    return one->route != AMG_ROUTE_SELF && other->route != AMG_ROUTE_SELF &&
+           rank >= 0 && rank == amg_addr_rank(other);
 }
 
 bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)

@@ -257,18 +257,6 @@ static hg_return_t plan_transports(struct amg_class_plan *plan,
     return HG_SUCCESS;
 }
 
-/* Shared memory beside the named transport. */
-static void plan_auto_sm(struct amg_class_plan *plan, const char *info)
-{
-    if (plan->join != NULL)
-        plan->wants_near = true;
-    else
-        AMG_LOG_WARNING("cls",
-            "auto_sm is ignored: shared memory is not faster for any peer of "
-            "'%s'",
-            info);
-}
-
 hg_return_t amg_init_plan(
     const struct amg_init *init, struct amg_class_plan *plan)
 {
@@ -298,8 +286,13 @@ hg_return_t amg_init_plan(
         plan->near_info = uri.rest;
         plan->how.info = "";
     }
-    if (init->auto_sm)
-        plan_auto_sm(plan, info);
+    if (init->auto_sm && plan->join != NULL)
+        plan->wants_near = true; /* beside the named transport */
+    else if (init->auto_sm)
+        AMG_LOG_WARNING("cls",
+            "auto_sm is ignored: shared memory is not faster for any peer of "
+            "'%s'",
+            info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
     /* Programs open a second context where Mercury needs no option for that. */

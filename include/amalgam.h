@@ -114,7 +114,9 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  * Errors:    HG_INVALID_ARG  hg_class is NULL, or was closed before
  *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
  *                            amalgam_alloc() are left; nothing was done: free
- *                            them and call again
+ *                            them and call again. If these are handles of calls
+ *                            that came in and were answered, the class has
+ *                            disconnected, so that no rank waits for this one
  *            HG_TIMEOUT      ranks did not call it, or have calls of this rank
  *                            that they do not end, within AMALGAM_GIVE_UP_MS,
  *                            if that is set; the log names them; the class is

@@ -63,11 +63,13 @@ hg_return_t amg_init_read_info(
 /* Ends the class. With `serve`, open contexts make progress and run callbacks
  * until every rank has called this, and are destroyed then; without, an open
  * context is HG_BUSY. After HG_BUSY the class is open as before, but with
- * `serve` it has made progress and may have given up long replies. Waits for
- * the others as amg_class_quiesce() does. HG_TIMEOUT: some process did not come
- * (without `serve`: and calls to it are given up), and the class is closed
- * nevertheless. A class that borrows its domains does not wait without `serve`;
- * with `serve`, the owner cannot share its domains any more. */
+ * `serve` it has made progress and may have given up long replies; if the
+ * program keeps handles of answered calls, the class has disconnected, and a
+ * second call, without these handles, closes it. Waits for the others as
+ * amg_class_quiesce() does. HG_TIMEOUT: some process did not come (without
+ * `serve`: and calls to it are given up), and the class is closed nevertheless.
+ * A class that borrows its domains does not wait without `serve`; with `serve`,
+ * the owner cannot share its domains any more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pool of ready user-level threads.
+/* Pools of ready user-level threads, built-in and user-defined, and their
+ * public functions; those that wait are in sched.c.
  *
  * A sleeper that waits for a push is on the pool's list of watches. The push
  * and the watch take the pool's lock, and the watcher checks the pool after it
@@ -11,7 +12,10 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
+
+enum { MANY = 64 }; /* units given to a function of the program at once */
 
 /* Number of the next pool. */
 static atomic_int next_id;
@@ -26,13 +30,16 @@ static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
 
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
     atomic_store_explicit(&pool->size, size + change, memory_order_relaxed);
 }
 
-/* Notes that the thread is on a list of the pool; NULL: on no list. */
-static void ult_is_in_locked(struct amg_ult *ult, struct amg_ready_pool *pool)
+/* Notes that the thread is on a list of the pool (true), or has left it. */
+static void note_in_locked(
+    struct amg_ready_pool *pool, struct amg_ult *ult, bool is_in)
 {
-    atomic_store_explicit(&ult->in, pool, memory_order_relaxed);
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
+    atomic_store_explicit(&ult->in, is_in ? pool : NULL, memory_order_relaxed);
 }
 
 /* Counts blocked threads. Release: pairs with amg_ready_pool_total(). */
@@ -40,8 +47,150 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
 {
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
 
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
     atomic_store_explicit(
         &pool->blocked, blocked + (size_t)change, memory_order_release);
+}
+
+/* A definition of a pool. The u_get_type of `def` marks a definition that the
+ * library made for ABT_pool_user_def. A pool has a copy of its definition. */
+struct amg_user_pool {
+    ABT_pool pool;    /* the pool that has this copy */
+    ABT_pool_def def; /* the older form */
+    bool is_old;      /* in a pool: `def` is used alone */
+    ABT_pool_user_create_unit_fn create_unit;
+    ABT_pool_user_free_unit_fn free_unit;
+    ABT_pool_user_is_empty_fn is_empty;
+    ABT_pool_user_pop_fn pop;
+    ABT_pool_user_push_fn push;
+    ABT_pool_user_init_fn init;
+    ABT_pool_user_free_fn free;
+    ABT_pool_user_get_size_fn get_size;
+    ABT_pool_user_pop_wait_fn pop_wait;
+    ABT_pool_user_pop_many_fn pop_many;
+    ABT_pool_user_push_many_fn push_many;
+    ABT_pool_user_print_all_fn print_all;
+};
+
+/* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
+ * thread, or when the thread belongs to another pool. */
+struct unit {
+    ABT_unit unit; /* the program's */
+    struct amg_user_pool *pool;
+    struct amg_ult *ult;
+};
+
+/* In u_get_type, marks definitions that the library made. */
+static ABT_unit_type mark(ABT_unit unit)
+{
+    (void)unit;
+    return ABT_UNIT_TYPE_THREAD;
+}
+
+/* NULL: `def` is NULL, or an ABT_pool_def of the program. */
+static struct amg_user_pool *user_of(ABT_pool_user_def def)
+{
+    return def != ABT_POOL_USER_DEF_NULL && def->u_get_type == mark
+               ? amg_container_of(def, struct amg_user_pool, def)
+               : NULL;
+}
+
+/* Units of user-defined pools, by the program's handle; the lock guards the
+ * map. */
+static struct amg_lock lock AMG_LOCK_KEPT;
+static struct amg_map units;
+
+ABT_unit amg_unit_of(struct amg_ult *ult)
+{
+    struct unit *unit = ult == NULL ? NULL : ult->unit;
+
+    if (unit != NULL || ult == NULL)
+        return unit == NULL ? ABT_UNIT_NULL : unit->unit;
+    return (ABT_unit)(void *)((char *)ult + 1);
+}
+
+struct amg_ult *amg_unit_ult(ABT_unit unit)
+{
+    uintptr_t key = (uintptr_t)unit;
+    struct unit *known = NULL;
+
+    if (unit == ABT_UNIT_NULL)
+        return NULL;
+    if ((key & 1) != 0)
+        return (struct amg_ult *)(void *)((char *)unit - 1);
+    amg_lock_lock(&lock);
+    known = amg_map_get(&units, key);
+    amg_lock_unlock(&lock);
+    return known == NULL ? NULL : known->ult;
+}
+
+static ABT_unit unit_new(const struct amg_user_pool *user, struct amg_ult *ult)
+{
+    ABT_thread thread = amg_ult_handle(ult);
+
+    if (!user->is_old)
+        return user->create_unit(user->pool, thread);
+    if (ult->kind == AMG_ULT_TASKLET && user->def.u_create_from_task != NULL)
+        return user->def.u_create_from_task(thread);
+    return user->def.u_create_from_thread(thread);
+}
+
+static void unit_end(const struct amg_user_pool *user, ABT_unit unit)
+{
+    if (user->is_old)
+        user->def.u_free(&unit);
+    else
+        user->free_unit(user->pool, unit);
+}
+
+/* An ABT code. */
+static int unit_create(
+    struct amg_user_pool *user, struct amg_ult *ult, struct unit **ret_unit)
+{
+    struct unit *unit = amg_mem_zalloc(sizeof(*unit));
+    hg_return_t added = HG_NOMEM;
+
+    if (unit == NULL)
+        return ABT_ERR_MEM;
+    unit->pool = user;
+    unit->ult = ult;
+    unit->unit = unit_new(user, ult);
+    if (unit->unit == ABT_UNIT_NULL) {
+        amg_mem_free(unit);
+        return ABT_ERR_OTHER;
+    }
+    amg_lock_lock(&lock);
+    added = amg_map_put(&units, (uintptr_t)unit->unit, unit);
+    amg_lock_unlock(&lock);
+    if (added != HG_SUCCESS) {
+        unit_end(user, unit->unit);
+        amg_mem_free(unit);
+        return ABT_ERR_MEM;
+    }
+    *ret_unit = unit;
+    return ABT_SUCCESS;
+}
+
+static void unit_destroy(struct unit *unit)
+{
+    amg_lock_lock(&lock);
+    amg_map_remove(&units, (uintptr_t)unit->unit);
+    amg_lock_unlock(&lock);
+    unit_end(unit->pool, unit->unit);
+    amg_mem_free(unit);
+}
+
+/* 0: nothing is ready; else at least 1. `counted`: size that we counted. */
+static size_t user_size(const struct amg_user_pool *user, size_t counted)
+{
+    if (user->is_old)
+        return user->def.p_get_size == NULL ? counted
+                                            : user->def.p_get_size(user->pool);
+    if (user->get_size != NULL)
+        return user->get_size(user->pool);
+    if (user->is_empty(user->pool))
+        return 0;
+    return counted > 0 ? counted : 1;
 }
 
 struct amg_ready_pool *amg_ready_pool_create(
@@ -63,7 +212,9 @@ struct amg_ready_pool *amg_ready_pool_create(
     return pool;
 }
 
-void amg_ready_pool_quiesce(const struct amg_ready_pool *pool)
+/* Waits for pushes that still access the pool: a pushed thread may have ended
+ * before its push returns. */
+static void pool_quiesce(const struct amg_ready_pool *pool)
 {
     /* Acquire: pairs with user_push(). */
     for (unsigned tries = 0;
@@ -75,28 +226,32 @@ void amg_ready_pool_quiesce(const struct amg_ready_pool *pool)
     }
 }
 
-void amg_ready_pool_destroy(struct amg_ready_pool *pool)
+/* Frees an empty pool that no scheduler has. */
+static void pool_destroy(struct amg_ready_pool *pool)
 {
     struct amg_ready_pool *predecessor =
         atomic_load_explicit(&pool->predecessors, memory_order_relaxed);
+    struct amg_user_pool *user = pool->user;
 
     while (predecessor != NULL) {
         struct amg_ready_pool *next = predecessor->next_predecessor;
 
         amg_list_remove(&predecessor->successor_watch.link);
-        amg_ready_pool_destroy(predecessor);
+        pool_destroy(predecessor);
         predecessor = next;
     }
-    amg_ready_pool_quiesce(pool);
+    pool_quiesce(pool);
     AMG_ASSERT(atomic_load_explicit(&pool->users, memory_order_relaxed) == 0);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
     /* Waits for callers that still hold the lock after they have changed the
      * counts. */
     amg_bias_lock(&pool->lock);
     amg_bias_unlock(&pool->lock);
-    if (pool->user != NULL)
-        amg_user_pool_free(pool->user);
-    amg_mem_free(pool->user);
+    if (user != NULL && user->is_old && user->def.p_free != NULL)
+        user->def.p_free(user->pool);
+    else if (user != NULL && !user->is_old && user->free != NULL)
+        user->free(user->pool);
+    amg_mem_free(user);
     amg_mem_free(pool);
 }
 
@@ -114,7 +269,7 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 static bool unit_fits(
     const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {
-    const struct amg_unit *unit = ult->unit;
+    const struct unit *unit = ult->unit;
 
     return unit == NULL ? pool->user == NULL : unit->pool == pool->user;
 }
@@ -122,15 +277,15 @@ static bool unit_fits(
 /* An ABT code. */
 static int unit_renew(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
-    struct amg_unit *unit = NULL;
+    struct unit *unit = NULL;
     int rc = ABT_SUCCESS;
 
     if (pool->user != NULL)
-        rc = amg_unit_create(pool->user, ult, &unit);
+        rc = unit_create(pool->user, ult, &unit);
     if (rc != ABT_SUCCESS)
         return rc;
     if (ult->unit != NULL)
-        amg_unit_destroy(ult->unit);
+        unit_destroy(ult->unit);
     ult->unit = unit;
     return ABT_SUCCESS;
 }
@@ -149,7 +304,7 @@ int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult)
 void amg_ready_pool_disown(struct amg_ult *ult)
 {
     if (ult->unit != NULL)
-        amg_unit_destroy(ult->unit);
+        unit_destroy(ult->unit);
     ult->unit = NULL;
 }
 
@@ -159,6 +314,21 @@ enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
 /* Does the calling xstream run the only ready thread of the pool without a
  * wake-up? */
 typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
+
+/* Claims the first possible sleeper. */
+static void claim_first_locked(
+    struct amg_ready_pool *pool, struct amg_claim *ret_claim)
+{
+    struct amg_link *link = amg_list_first(&pool->watches);
+
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
+    for (; link != NULL; link = amg_list_next(&pool->watches, link))
+        if (amg_sleeper_claim(
+                amg_container_of(link, struct amg_watch, link)->sleeper,
+                ret_claim))
+            return;
+    ret_claim->was = AMG_SLEEPER_AWAKE;
+}
 
 /* Moves all ready threads to the successor of the pool, which has counted a
  * blocked thread for the move. Calls pool_push(). */
@@ -176,7 +346,7 @@ static AMG_NOINLINE void push_notify_unlock(
     if (successor != NULL)
         amg_ready_pool_count_blocked(successor, 1);
     else if (runs_next == NULL || !runs_next(pool))
-        amg_sleeper_claim_first(&pool->watches, &claim);
+        claim_first_locked(pool, &claim);
     amg_bias_unlock(&pool->lock);
     /* By now the thread may have run, and the pool may be freed. */
     if (claim.was != AMG_SLEEPER_AWAKE)
@@ -213,6 +383,8 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     runs_next_fn runs_next)
 {
+    const struct amg_user_pool *user = pool->user;
+
     if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
             "user-defined pool %d created no unit for a ready thread (its "
@@ -222,28 +394,26 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
         abort();
     }
     atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
-    amg_user_pool_push(
-        pool->user, ult, context != 0 ? context : context_of(ult, from));
+    if (user->is_old)
+        user->def.p_push(user->pool, amg_unit_of(ult));
+    else
+        user->push(user->pool, amg_unit_of(ult),
+            context != 0 ? context : context_of(ult, from));
     AMG_TEST_POINT("ready_pool.pushed");
     amg_bias_lock(&pool->lock);
     size_change(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
     push_unlock(pool, runs_next);
-    /* Release: pairs with amg_ready_pool_quiesce(). */
+    /* Release: pairs with pool_quiesce(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
-bool amg_ready_pool_takes_many(const struct amg_ready_pool *pool)
+/* Pushes the units of `count` ready threads, which the pool has adopted, by the
+ * program's function for several units. */
+static void user_push_many(struct amg_ready_pool *pool, const ABT_unit *units,
+    size_t count, ABT_pool_context context)
 {
-    return pool->ops == NULL && !pool->user->is_old &&
-           pool->user->push_many != NULL;
-}
-
-void amg_ready_pool_push_many(struct amg_ready_pool *pool,
-    const ABT_unit *units, size_t count, ABT_pool_context context)
-{
-    AMG_ASSERT(amg_ready_pool_takes_many(pool));
     atomic_fetch_add_explicit(&pool->pushes, 1, memory_order_relaxed);
     pool->user->push_many(pool->user->pool, units, count, context);
     amg_bias_lock(&pool->lock);
@@ -251,7 +421,7 @@ void amg_ready_pool_push_many(struct amg_ready_pool *pool,
     push_unlock(pool, NULL);
     for (size_t i = 1; i < count; i++)
         amg_ready_pool_wake_one(pool);
-    /* Release: pairs with amg_ready_pool_quiesce(). */
+    /* Release: pairs with pool_quiesce(). */
     atomic_fetch_sub_explicit(&pool->pushes, 1, memory_order_release);
 }
 
@@ -266,7 +436,7 @@ static void pool_push(struct amg_ready_pool *pool, struct amg_ult *ult,
         amg_ready_pool_disown(ult);
     amg_bias_lock(&pool->lock);
     pool->ops->push(pool, ult);
-    ult_is_in_locked(ult, pool);
+    note_in_locked(pool, ult, true);
     size_change_locked(pool, 1);
     if (from == FROM_BLOCKED)
         blocked_change_locked(pool, -1);
@@ -279,35 +449,42 @@ void amg_ready_pool_push(
     pool_push(pool, ult, FROM_OTHER, context, NULL);
 }
 
-void amg_ready_pool_count_popped(struct amg_ready_pool *pool)
-{
-    size_change(pool, (size_t)-1);
-}
-
 static struct amg_ult *user_pop(
     struct amg_ready_pool *pool, ABT_pool_context context)
 {
-    struct amg_ult *ult = amg_user_pool_pop(pool->user, context);
+    const struct amg_user_pool *user = pool->user;
+    struct amg_ult *ult = user->is_old
+                              ? amg_unit_ult(user->def.p_pop(user->pool))
+                              : amg_ult_of(user->pop(user->pool, context));
 
     if (ult != NULL)
         size_change(pool, (size_t)-1);
     return ult;
 }
 
+typedef struct amg_ult *(*take_fn)(struct amg_ready_pool *pool);
+
 /* Pops a thread by `take`, a function of the pool's kind. */
-static struct amg_ult *pool_take(struct amg_ready_pool *pool,
-    struct amg_ult *(*take)(struct amg_ready_pool *pool))
+static struct amg_ult *take_locked(struct amg_ready_pool *pool, take_fn take)
+{
+    struct amg_ult *ult = take(pool);
+
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
+    if (ult != NULL) {
+        note_in_locked(pool, ult, false);
+        size_change_locked(pool, (size_t)-1);
+    }
+    return ult;
+}
+
+static struct amg_ult *pool_take(struct amg_ready_pool *pool, take_fn take)
 {
     struct amg_ult *ult = NULL;
 
     if (!amg_ready_pool_has_any(pool))
         return NULL;
     amg_bias_lock(&pool->lock);
-    ult = take(pool);
-    if (ult != NULL) {
-        ult_is_in_locked(ult, NULL);
-        size_change_locked(pool, (size_t)-1);
-    }
+    ult = take_locked(pool, take);
     amg_bias_unlock(&pool->lock);
     return ult;
 }
@@ -319,11 +496,27 @@ struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool)
     return pool_take(pool, pool->ops->pop);
 }
 
-struct amg_ult *amg_ready_pool_pop_for(
+static struct amg_ult *pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context)
 {
     return pool->ops == NULL ? user_pop(pool, context)
                              : amg_ready_pool_pop(pool);
+}
+
+bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
+    ABT_pool_context context, struct amg_ult **ret_ult)
+{
+    const struct amg_user_pool *user = pool->user;
+
+    if (user != NULL && !user->is_old && user->pop_wait != NULL)
+        *ret_ult = amg_ult_of(user->pop_wait(user->pool, secs, context));
+    else if (user != NULL && user->is_old && user->def.p_pop_wait != NULL)
+        *ret_ult = amg_unit_ult(user->def.p_pop_wait(user->pool, secs));
+    else
+        return false;
+    if (*ret_ult != NULL)
+        size_change(pool, (size_t)-1);
+    return true;
 }
 
 struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool)
@@ -332,11 +525,7 @@ struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool)
 
     amg_bias_lock(&pool->lock);
     blocked_change_locked(pool, 1);
-    ult = pool->ops->pop(pool);
-    if (ult != NULL) {
-        ult_is_in_locked(ult, NULL);
-        size_change_locked(pool, (size_t)-1);
-    }
+    ult = take_locked(pool, pool->ops->pop);
     amg_bias_unlock(&pool->lock);
     return ult;
 }
@@ -356,9 +545,9 @@ struct amg_ult *amg_ready_pool_turn(
         amg_bias_unlock(&pool->lock);
         return NULL;
     }
-    ult_is_in_locked(next, NULL);
+    note_in_locked(pool, next, false);
     pool->ops->push(pool, self);
-    ult_is_in_locked(self, pool);
+    note_in_locked(pool, self, true);
     amg_ult_set_state(self, AMG_ULT_READY);
     return next;
 }
@@ -397,31 +586,24 @@ static void pool_succeed(
     pool_hand_over(pool, successor);
 }
 
-static unsigned users_drop(struct amg_ready_pool *pool)
+unsigned amg_ready_pool_deref(struct amg_ready_pool *pool)
 {
     unsigned users =
         atomic_fetch_sub_explicit(&pool->users, 1, memory_order_acq_rel);
 
     AMG_ASSERT(users > 0);
-    return users;
-}
-
-void amg_ready_pool_deref(struct amg_ready_pool *pool)
-{
-    (void)users_drop(pool);
+    return users - 1;
 }
 
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
-    unsigned users = users_drop(pool);
-
-    if (users != 1 || !pool->is_automatic)
+    if (amg_ready_pool_deref(pool) > 0 || !pool->is_automatic)
         return;
     if (successor != NULL && amg_ready_pool_total(pool) > 0)
         pool_succeed(pool, successor);
     else
-        amg_ready_pool_destroy(pool);
+        pool_destroy(pool);
 }
 
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool)
@@ -433,10 +615,14 @@ struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool)
 
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
+    const struct amg_user_pool *user = pool->user;
     bool is_there = false;
 
     if (pool->ops == NULL) {
-        is_there = amg_user_pool_remove(pool->user, ult);
+        /* A definition that the library made has no function to remove. */
+        is_there =
+            user->is_old && user->def.p_remove != NULL &&
+            user->def.p_remove(user->pool, amg_unit_of(ult)) == ABT_SUCCESS;
         if (is_there)
             size_change(pool, (size_t)-1);
         return is_there;
@@ -445,7 +631,7 @@ bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult)
     AMG_TEST_POINT("ready_pool.remove");
     is_there = amg_ult_is_in(ult, pool);
     if (is_there) {
-        ult_is_in_locked(ult, NULL);
+        note_in_locked(pool, ult, false);
         amg_list_remove(&ult->link);
         size_change_locked(pool, (size_t)-1);
     }
@@ -457,9 +643,7 @@ size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
 
-    if (pool->ops == NULL)
-        return amg_user_pool_size(pool->user, size);
-    return size;
+    return pool->ops == NULL ? user_size(pool->user, size) : size;
 }
 
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
@@ -477,24 +661,6 @@ size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
     return total + amg_ready_pool_size(pool);
 }
 
-static void list_each(const struct amg_list *list, void *arg,
-    void (*visit)(void *arg, ABT_thread thread))
-{
-    for (struct amg_link *link = list->head.next; link != &list->head;
-         link = link->next)
-        visit(
-            arg, amg_ult_handle(amg_container_of(link, struct amg_ult, link)));
-}
-
-void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
-    void (*visit)(void *arg, ABT_thread thread))
-{
-    amg_bias_lock(&pool->lock);
-    list_each(&pool->ready, arg, visit);
-    list_each(&pool->fresh, arg, visit);
-    amg_bias_unlock(&pool->lock);
-}
-
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
 {
     amg_bias_lock(&pool->lock);
@@ -505,6 +671,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
 /* The locks of successors are taken in their order. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     if (pool->successor != NULL) {
         amg_bias_lock(&pool->successor->lock);
@@ -546,7 +713,7 @@ void amg_ready_pool_wake_one(struct amg_ready_pool *pool)
     if (amg_ready_pool_size(pool) == 0)
         return;
     amg_bias_lock(&pool->lock);
-    amg_sleeper_claim_first(&pool->watches, &claim);
+    claim_first_locked(pool, &claim);
     amg_bias_unlock(&pool->lock);
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
@@ -586,15 +753,481 @@ void amg_ult_make_ready(struct amg_ult *ult)
         0, NULL);
 }
 
-void amg_ult_start(struct amg_ult *ult)
-{
-    amg_ult_set_state(ult, AMG_ULT_READY);
-    pool_push(amg_ult_pool(ult), ult, FROM_OTHER, 0, NULL);
-}
-
 void amg_ult_yielded(struct amg_ult *ult, runs_next_fn runs_next)
 {
     amg_ult_migrate(ult);
     amg_ult_set_state(ult, AMG_ULT_READY);
     pool_push(amg_ult_pool(ult), ult, FROM_YIELD, 0, runs_next);
+}
+
+static bool access_is_known(ABT_pool_access access)
+{
+    return (int)access >= ABT_POOL_ACCESS_PRIV &&
+           access <= ABT_POOL_ACCESS_MPMC;
+}
+
+int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access,
+    ABT_bool automatic, ABT_pool *newpool)
+{
+    const struct amg_ready_pool_ops *ops = amg_ready_pool_ops_of(kind);
+    struct amg_ready_pool *pool = NULL;
+
+    amg_handle_clear(newpool);
+    if (newpool == NULL)
+        return ABT_ERR_INV_ARG;
+    if (ops == NULL)
+        return ABT_ERR_INV_POOL_KIND;
+    if (!access_is_known(access))
+        return ABT_ERR_INV_POOL_ACCESS;
+    pool = amg_ready_pool_create(ops, access, automatic != ABT_FALSE);
+    if (pool == NULL)
+        return ABT_ERR_MEM;
+    *newpool = amg_ready_pool_handle(pool);
+    return ABT_SUCCESS;
+}
+
+static bool config_is_automatic(ABT_pool_config config)
+{
+    int is_automatic = ABT_FALSE;
+
+    (void)ABT_pool_config_get(
+        config, ABT_pool_config_automatic.key, NULL, &is_automatic);
+    return is_automatic != ABT_FALSE;
+}
+
+/* A copy of the definition for `pool`. NULL: no memory. */
+static struct amg_user_pool *user_create(ABT_pool pool, ABT_pool_user_def def)
+{
+    const struct amg_user_pool *ours = user_of(def);
+    struct amg_user_pool *user = amg_mem_zalloc(sizeof(*user));
+
+    if (user == NULL)
+        return NULL;
+    if (ours != NULL)
+        *user = *ours;
+    else
+        user->def = *def;
+    user->is_old = ours == NULL;
+    user->pool = pool;
+    return user;
+}
+
+/* Calls the program's function for a new pool. */
+static int user_init(const struct amg_user_pool *user, ABT_pool_config config)
+{
+    ABT_pool_user_init_fn init = user->is_old ? user->def.p_init : user->init;
+
+    return init == NULL ? ABT_SUCCESS : init(user->pool, config);
+}
+
+int ABT_pool_create(
+    ABT_pool_user_def def, ABT_pool_config config, ABT_pool *newpool)
+{
+    struct amg_ready_pool *pool = NULL;
+    ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
+    int rc = ABT_SUCCESS;
+
+    amg_handle_clear(newpool);
+    if (def == ABT_POOL_USER_DEF_NULL)
+        return ABT_ERR_INV_POOL_USER_DEF;
+    if (newpool == NULL)
+        return ABT_ERR_INV_ARG;
+    if (user_of(def) == NULL) {
+        if (def->u_create_from_thread == NULL || def->u_free == NULL ||
+            def->p_push == NULL || def->p_pop == NULL)
+            return ABT_ERR_INV_POOL_USER_DEF;
+        if (access_is_known(def->access))
+            access = def->access;
+    }
+    pool = amg_ready_pool_create(NULL, access, config_is_automatic(config));
+    if (pool == NULL)
+        return ABT_ERR_MEM;
+    pool->user = user_create(amg_ready_pool_handle(pool), def);
+    rc = pool->user == NULL ? ABT_ERR_MEM : user_init(pool->user, config);
+    if (rc == ABT_SUCCESS) {
+        *newpool = amg_ready_pool_handle(pool);
+        return ABT_SUCCESS;
+    }
+    amg_mem_free(pool->user);
+    pool->user = NULL; /* so that user->free is not called */
+    pool_destroy(pool);
+    return rc;
+}
+
+int ABT_pool_free(ABT_pool *pool)
+{
+    struct amg_ready_pool *known =
+        pool == NULL ? NULL : amg_ready_pool_of(*pool);
+
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
+    pool_quiesce(known);
+    if (atomic_load_explicit(&known->users, memory_order_acquire) != 0 ||
+        amg_ready_pool_total(known) != 0) {
+        AMG_LOG_ERROR("ult",
+            "ABT_pool_free: pool %d is used by %u schedulers and has %zu "
+            "threads; free these first",
+            known->id, atomic_load(&known->users), amg_ready_pool_total(known));
+        return ABT_ERR_POOL;
+    }
+    pool_destroy(known);
+    *pool = ABT_POOL_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_get_access(ABT_pool pool, ABT_pool_access *access)
+{
+    return AMG_GET(
+        ABT_ERR_INV_POOL, pool, access, amg_ready_pool_of(pool)->access);
+}
+
+int ABT_pool_get_total_size(ABT_pool pool, size_t *size)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, size,
+        amg_ready_pool_total(amg_ready_pool_of(pool)));
+}
+
+int ABT_pool_get_size(ABT_pool pool, size_t *size)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, size,
+        amg_ready_pool_size(amg_ready_pool_of(pool)));
+}
+
+int ABT_pool_is_empty(ABT_pool pool, ABT_bool *is_empty)
+{
+    const struct amg_ready_pool *known = amg_ready_pool_of(pool);
+
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
+    if (is_empty == NULL)
+        return ABT_ERR_INV_ARG;
+    if (known->user != NULL && !known->user->is_old)
+        *is_empty = known->user->is_empty(pool);
+    else
+        *is_empty = amg_ready_pool_size(known) == 0 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_get_id(ABT_pool pool, int *id)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, id, amg_ready_pool_of(pool)->id);
+}
+
+int ABT_pool_set_data(ABT_pool pool, void *data)
+{
+    return AMG_SET(ABT_ERR_INV_POOL, amg_ready_pool_of(pool), data, data);
+}
+
+int ABT_pool_get_data(ABT_pool pool, void **data)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, data, amg_ready_pool_of(pool)->data);
+}
+
+static void list_each(const struct amg_list *list, void *arg,
+    void (*visit)(void *arg, ABT_thread thread))
+{
+    for (struct amg_link *link = list->head.next; link != &list->head;
+         link = link->next)
+        visit(
+            arg, amg_ult_handle(amg_container_of(link, struct amg_ult, link)));
+}
+
+int ABT_pool_print_all_threads(
+    ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_thread))
+{
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
+
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
+    if (print_fn == NULL)
+        return ABT_ERR_INV_ARG;
+    if (known->ops != NULL) {
+        amg_bias_lock(&known->lock);
+        list_each(&known->ready, arg, print_fn);
+        list_each(&known->fresh, arg, print_fn);
+        amg_bias_unlock(&known->lock);
+        return ABT_SUCCESS;
+    }
+    if (known->user->is_old || known->user->print_all == NULL)
+        return ABT_ERR_POOL;
+    known->user->print_all(pool, arg, print_fn);
+    return ABT_SUCCESS;
+}
+
+struct print_units {
+    void *arg;
+    void (*print_fn)(void *, ABT_unit);
+};
+
+static void unit_print(void *arg, ABT_thread thread)
+{
+    const struct print_units *print = arg;
+
+    print->print_fn(print->arg, amg_unit_of(amg_ult_of(thread)));
+}
+
+int ABT_pool_print_all(
+    ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_unit))
+{
+    struct print_units print = {.arg = arg, .print_fn = print_fn};
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
+
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
+    if (print_fn == NULL)
+        return ABT_ERR_INV_ARG;
+    if (known->user != NULL && known->user->is_old &&
+        known->user->def.p_print_all != NULL) {
+        known->user->def.p_print_all(pool, arg, print_fn);
+        return ABT_SUCCESS;
+    }
+    return ABT_pool_print_all_threads(pool, &print, unit_print);
+}
+
+int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads, size_t len,
+    size_t *num, ABT_pool_context pool_context)
+{
+    struct amg_ready_pool *known = amg_ready_pool_of(pool);
+    size_t count = 0;
+
+    if (known == NULL)
+        return ABT_ERR_INV_POOL;
+    if ((threads == NULL && len > 0) || num == NULL)
+        return ABT_ERR_INV_ARG;
+    if (known->user != NULL && !known->user->is_old &&
+        known->user->pop_many != NULL) {
+        known->user->pop_many(pool, threads, len, &count, pool_context);
+        size_change(known, 0 - count);
+        *num = count;
+        return ABT_SUCCESS;
+    }
+    while (count < len) {
+        struct amg_ult *ult = pool_pop_for(known, pool_context);
+
+        if (ult == NULL)
+            break;
+        threads[count++] = amg_ult_handle(ult);
+    }
+    *num = count;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_pop_threads(
+    ABT_pool pool, ABT_thread *threads, size_t len, size_t *num)
+{
+    return ABT_pool_pop_threads_ex(
+        pool, threads, len, num, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_pop_thread_ex(
+    ABT_pool pool, ABT_thread *thread, ABT_pool_context pool_context)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, thread,
+        amg_ult_handle(pool_pop_for(amg_ready_pool_of(pool), pool_context)));
+}
+
+int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread)
+{
+    return ABT_pool_pop_thread_ex(pool, thread, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_pop(ABT_pool pool, ABT_unit *unit)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, unit,
+        amg_unit_of(amg_ready_pool_pop(amg_ready_pool_of(pool))));
+}
+
+int ABT_pool_remove(ABT_pool pool, ABT_unit unit)
+{
+    struct amg_ult *ult = amg_unit_ult(unit);
+
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    return amg_ready_pool_remove(amg_ready_pool_of(pool), ult) ? ABT_SUCCESS
+                                                               : ABT_ERR_POOL;
+}
+
+static int adopt_for(struct amg_ready_pool *pool, struct amg_ult *ult)
+{
+    /* A popped thread is ready, and on no list. */
+    if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
+        return ABT_ERR_UNIT;
+    return amg_ready_pool_adopt(pool, ult);
+}
+
+static int push_for(
+    struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context)
+{
+    int rc = adopt_for(pool, ult);
+
+    if (rc == ABT_SUCCESS)
+        amg_ready_pool_push(pool, ult, context);
+    return rc;
+}
+
+/* Pushes threads, up to the first that cannot be pushed, by the program's
+ * function for several threads; ABT_THREAD_NULL is left out. */
+static int push_many_for(struct amg_ready_pool *pool, const ABT_thread *threads,
+    size_t num, ABT_pool_context context)
+{
+    ABT_unit units[MANY];
+    size_t count = 0;
+    int rc = ABT_SUCCESS;
+
+    for (size_t i = 0; i < num && rc == ABT_SUCCESS; i++) {
+        if (threads[i] == ABT_THREAD_NULL)
+            continue;
+        rc = adopt_for(pool, amg_ult_of(threads[i]));
+        if (rc == ABT_SUCCESS)
+            units[count++] = amg_unit_of(amg_ult_of(threads[i]));
+        if (count == MANY) {
+            user_push_many(pool, units, count, context);
+            count = 0;
+        }
+    }
+    if (count > 0)
+        user_push_many(pool, units, count, context);
+    return rc;
+}
+
+int ABT_pool_push(ABT_pool pool, ABT_unit unit)
+{
+    struct amg_ult *ult = amg_unit_ult(unit);
+
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    return push_for(
+        amg_ready_pool_of(pool), ult, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_push_thread_ex(
+    ABT_pool pool, ABT_thread thread, ABT_pool_context pool_context)
+{
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    if (thread == ABT_THREAD_NULL)
+        return ABT_ERR_INV_THREAD;
+    return push_for(amg_ready_pool_of(pool), amg_ult_of(thread), pool_context);
+}
+
+int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread)
+{
+    return ABT_pool_push_thread_ex(
+        pool, thread, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_push_threads_ex(ABT_pool pool, const ABT_thread *threads,
+    size_t num, ABT_pool_context pool_context)
+{
+    const struct amg_user_pool *user = NULL;
+
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    user = amg_ready_pool_of(pool)->user;
+    if (threads == NULL && num > 0)
+        return ABT_ERR_INV_ARG;
+    if (user != NULL && !user->is_old && user->push_many != NULL)
+        return push_many_for(
+            amg_ready_pool_of(pool), threads, num, pool_context);
+    for (size_t i = 0; i < num; i++) {
+        int rc = ABT_SUCCESS;
+
+        if (threads[i] != ABT_THREAD_NULL)
+            rc = ABT_pool_push_thread_ex(pool, threads[i], pool_context);
+        if (rc != ABT_SUCCESS)
+            return rc;
+    }
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_push_threads(ABT_pool pool, const ABT_thread *threads, size_t num)
+{
+    return ABT_pool_push_threads_ex(
+        pool, threads, num, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_user_def_create(ABT_pool_user_create_unit_fn p_create_unit,
+    ABT_pool_user_free_unit_fn p_free_unit,
+    ABT_pool_user_is_empty_fn p_is_empty, ABT_pool_user_pop_fn p_pop,
+    ABT_pool_user_push_fn p_push, ABT_pool_user_def *newdef)
+{
+    struct amg_user_pool *user = NULL;
+
+    amg_handle_clear(newdef);
+    if (p_create_unit == NULL || p_free_unit == NULL || p_is_empty == NULL ||
+        p_pop == NULL || p_push == NULL || newdef == NULL)
+        return ABT_ERR_INV_ARG;
+    user = amg_mem_zalloc(sizeof(*user));
+    if (user == NULL)
+        return ABT_ERR_MEM;
+    user->def.u_get_type = mark;
+    user->create_unit = p_create_unit;
+    user->free_unit = p_free_unit;
+    user->is_empty = p_is_empty;
+    user->pop = p_pop;
+    user->push = p_push;
+    *newdef = &user->def;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_user_def_free(ABT_pool_user_def *def)
+{
+    struct amg_user_pool *user = def == NULL ? NULL : user_of(*def);
+
+    if (user == NULL)
+        return ABT_ERR_INV_POOL_USER_DEF;
+    amg_mem_free(user);
+    *def = ABT_POOL_USER_DEF_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_pool_user_def_set_init(
+    ABT_pool_user_def def, ABT_pool_user_init_fn p_init)
+{
+    return AMG_SET(ABT_ERR_INV_POOL_USER_DEF, user_of(def), init, p_init);
+}
+
+int ABT_pool_user_def_set_free(
+    ABT_pool_user_def def, ABT_pool_user_free_fn p_free)
+{
+    return AMG_SET(ABT_ERR_INV_POOL_USER_DEF, user_of(def), free, p_free);
+}
+
+int ABT_pool_user_def_set_get_size(
+    ABT_pool_user_def def, ABT_pool_user_get_size_fn p_get_size)
+{
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), get_size, p_get_size);
+}
+
+int ABT_pool_user_def_set_pop_wait(
+    ABT_pool_user_def def, ABT_pool_user_pop_wait_fn p_pop_wait)
+{
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), pop_wait, p_pop_wait);
+}
+
+int ABT_pool_user_def_set_pop_many(
+    ABT_pool_user_def def, ABT_pool_user_pop_many_fn p_pop_many)
+{
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), pop_many, p_pop_many);
+}
+
+int ABT_pool_user_def_set_push_many(
+    ABT_pool_user_def def, ABT_pool_user_push_many_fn p_push_many)
+{
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), push_many, p_push_many);
+}
+
+int ABT_pool_user_def_set_print_all(
+    ABT_pool_user_def def, ABT_pool_user_print_all_fn p_print_all)
+{
+    return AMG_SET(
+        ABT_ERR_INV_POOL_USER_DEF, user_of(def), print_all, p_print_all);
 }

@@ -70,9 +70,6 @@ void amg_sleeper_disarm(struct amg_sleeper *sleeper);
  * is awake, or another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
-/* Claims the first possible sleeper of a list; also with a lock held. */
-void amg_sleeper_claim_first(
-    struct amg_list *watches, struct amg_claim *ret_claim);
 /* Wakes all sleepers that are ASLEEP, and none that is BLOCKED; also with a
  * lock held, if what the sleepers wait for changes only with that lock. */
 void amg_sleeper_wake_all(struct amg_list *watches);
@@ -128,20 +125,15 @@ const struct amg_ready_pool_ops *amg_ready_pool_ops_of(ABT_pool_kind kind);
 struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
-/* Waits for pushes that still access the pool: a pushed thread may have ended
- * before its push returns. */
-void amg_ready_pool_quiesce(const struct amg_ready_pool *pool);
-/* Frees an empty pool that no scheduler has. */
-void amg_ready_pool_destroy(struct amg_ready_pool *pool);
-
 /* A scheduler takes or drops its reference; the last scheduler frees an
  * automatic pool. Remaining threads move to `successor` as soon as they are
  * ready; NULL: remaining threads are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
-/* Undoes amg_ready_pool_ref(); an automatic pool stays its creator's. */
-void amg_ready_pool_deref(struct amg_ready_pool *pool);
+/* Undoes amg_ready_pool_ref(); an automatic pool stays its creator's. Returns
+ * the number of other schedulers. */
+unsigned amg_ready_pool_deref(struct amg_ready_pool *pool);
 
 /* Moves the thread to the pool, from its former pool, if any. Called by the
  * thread's creator, or by a caller that removed the thread from its pool.
@@ -154,8 +146,6 @@ void amg_ready_pool_disown(struct amg_ult *ult);
  * migration, pushes the thread into its pool, and wakes a sleeper that watches
  * the pool. Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* Makes a new thread ready. */
-void amg_ult_start(struct amg_ult *ult);
 /* Makes a thread ready that yields, and has left its stack on the calling
  * xstream. Wakes no sleeper if `runs_next` says that the xstream runs it
  * next. */
@@ -165,11 +155,6 @@ void amg_ult_yielded(
 /* Performs a requested migration. */
 void amg_ult_migrate(struct amg_ult *ult);
 
-/* Does the program's pool take several units at once? */
-bool amg_ready_pool_takes_many(const struct amg_ready_pool *pool);
-/* Pushes the units of `count` ready threads, which the pool has adopted. */
-void amg_ready_pool_push_many(struct amg_ready_pool *pool,
-    const ABT_unit *units, size_t count, ABT_pool_context context);
 /* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
  * thread. `context` is for a user-defined pool; 0: thread created or
  * revived. */
@@ -178,8 +163,9 @@ void amg_ready_pool_push(
 
 /* Pops the next thread, or NULL. */
 struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
-struct amg_ult *amg_ready_pool_pop_for(
-    struct amg_ready_pool *pool, ABT_pool_context context);
+/* Pops by the program's function for waits. False: the pool has none. */
+bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
+    ABT_pool_context context, struct amg_ult **ret_ult);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
 /* Pops from a built-in pool, and counts a thread of that pool that is about to
  * block. */
@@ -191,10 +177,6 @@ struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
  * to be woken; nothing has changed. */
 struct amg_ult *amg_ready_pool_turn(
     struct amg_ready_pool *pool, struct amg_ult *self);
-
-/* Counts a thread that was popped from a user-defined pool by another function
- * of the program. */
-void amg_ready_pool_count_popped(struct amg_ready_pool *pool);
 
 /* Removes a thread; false: the thread is not in the pool. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
@@ -215,11 +197,6 @@ static inline bool amg_ready_pool_has_one(const struct amg_ready_pool *pool)
     return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1;
 }
 
-/* Calls a function for each ready thread, with the lock held; not for
- * user-defined pools. */
-void amg_ready_pool_each(struct amg_ready_pool *pool, void *arg,
-    void (*visit)(void *arg, ABT_thread thread));
-
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* A blocked thread has left the pool without a push: wakes xstreams that are
@@ -234,63 +211,8 @@ void amg_ready_pool_unwatch(
 /* Wakes one sleeper if the pool is not empty. */
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
-/* A definition of a pool. The u_get_type of `def` marks a definition that the
- * library made for ABT_pool_user_def. A pool has a copy of its definition. */
-struct amg_user_pool {
-    ABT_pool pool;    /* the pool that has this copy */
-    ABT_pool_def def; /* the older form */
-    bool is_old;      /* in a pool: `def` is used alone */
-    ABT_pool_user_create_unit_fn create_unit;
-    ABT_pool_user_free_unit_fn free_unit;
-    ABT_pool_user_is_empty_fn is_empty;
-    ABT_pool_user_pop_fn pop;
-    ABT_pool_user_push_fn push;
-    ABT_pool_user_init_fn init;
-    ABT_pool_user_free_fn free;
-    ABT_pool_user_get_size_fn get_size;
-    ABT_pool_user_pop_wait_fn pop_wait;
-    ABT_pool_user_pop_many_fn pop_many;
-    ABT_pool_user_push_many_fn push_many;
-    ABT_pool_user_print_all_fn print_all;
-};
-
-/* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
- * thread, or when the thread belongs to another pool. */
-struct amg_unit {
-    ABT_unit unit; /* the program's */
-    struct amg_user_pool *pool;
-    struct amg_ult *ult;
-};
-
-/* The library's definition; NULL: `def` is an ABT_pool_def of the program. */
-struct amg_user_pool *amg_user_pool_of(ABT_pool_user_def def);
-
-/* A copy of the definition for `pool`. NULL: no memory. */
-struct amg_user_pool *amg_user_pool_create(
-    ABT_pool pool, ABT_pool_user_def def);
-/* Does the definition have all functions that a pool needs? */
-bool amg_user_pool_is_whole(ABT_pool_user_def def);
-
-/* The functions of the program; no lock is held. */
-int amg_user_pool_init(
-    const struct amg_user_pool *user, ABT_pool_config config);
-void amg_user_pool_free(const struct amg_user_pool *user);
-void amg_user_pool_push(const struct amg_user_pool *user, struct amg_ult *ult,
-    ABT_pool_context context);
-struct amg_ult *amg_user_pool_pop(
-    const struct amg_user_pool *user, ABT_pool_context context);
-bool amg_user_pool_remove(
-    const struct amg_user_pool *user, struct amg_ult *ult);
-/* 0: nothing is ready; else at least 1. `counted`: size that we counted. */
-size_t amg_user_pool_size(const struct amg_user_pool *user, size_t counted);
-
-/* An ABT code. */
-int amg_unit_create(struct amg_user_pool *user, struct amg_ult *ult,
-    struct amg_unit **ret_unit);
-void amg_unit_destroy(struct amg_unit *unit);
-
-/* The unit of a thread. In a built-in pool the unit is the address of the
- * thread, made odd: units of the program have even addresses. */
+/* The unit of a thread, which may be NULL. In a built-in pool the unit is the
+ * address of the thread, made odd: units of the program have even addresses. */
 ABT_unit amg_unit_of(struct amg_ult *ult);
 /* The thread of a unit; NULL: no such unit. */
 struct amg_ult *amg_unit_ult(ABT_unit unit);

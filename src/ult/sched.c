@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers, which choose the next thread of an execution stream.
+/* Schedulers, which choose the next thread of an execution stream, and their
+ * public functions, but for those that run them.
  *
  * A basic scheduler takes its pools in turn, so that a thread that only yields
  * in one pool does not starve the other pools. All built-in schedulers block
@@ -8,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "ult/xstream_local.h"
 
@@ -355,4 +357,218 @@ bool amg_block_must_migrate(void)
            (amg_xstream_asked(xstream) & AMG_XSTREAM_TO_JOIN) != 0 &&
            atomic_load_explicit(
                &amg_ult_pool(self)->users, memory_order_relaxed) > 1;
+}
+
+#define NS_PER_S 1e9
+
+/* Longer times, above 100 years, are no limit. */
+#define SECS_MAX 3e9
+
+static uint64_t deadline_after(double secs)
+{
+    if (!(secs > 0))
+        return 0;
+    if (secs > SECS_MAX)
+        return AMG_NO_DEADLINE;
+    return amg_clock_ns() + (uint64_t)(secs * NS_PER_S);
+}
+
+/* Has the caller's xstream a request, so that its scheduler must not wait? A
+ * join counts only when no thread of its pools is blocked. */
+static bool must_not_wait(const struct amg_xstream *xstream)
+{
+    return xstream != NULL &&
+           (amg_xstream_is_asked(xstream) ||
+               amg_sched_is_to_stop(amg_xstream_sched(xstream)));
+}
+
+/* Sleeps until the pool is not empty, the deadline has passed, or the caller's
+ * xstream has a request. */
+static void pool_wait(struct amg_ready_pool *pool, uint64_t deadline_ns)
+{
+    struct amg_xstream *xstream = amg_xstream_self();
+    struct amg_sleeper own;
+    struct amg_watch watch = {.link = {.next = NULL}};
+
+    amg_sleeper_init(&own);
+    watch.sleeper = xstream == NULL ? &own : &xstream->sleeper;
+    amg_sleeper_arm(watch.sleeper, NULL);
+    if (amg_ready_pool_watch(pool, &watch) && !must_not_wait(xstream))
+        amg_sleeper_sleep(watch.sleeper, deadline_ns);
+    amg_sleeper_disarm(watch.sleeper);
+    amg_ready_pool_unwatch(pool, &watch);
+}
+
+static struct amg_ult *pop_until(
+    struct amg_ready_pool *pool, uint64_t deadline_ns)
+{
+    struct amg_ult *ult = amg_ready_pool_pop(pool);
+
+    while (ult == NULL && amg_clock_ns() < deadline_ns &&
+           !must_not_wait(amg_xstream_self())) {
+        pool_wait(pool, deadline_ns);
+        ult = amg_ready_pool_pop(pool);
+    }
+    return ult;
+}
+
+/* Pops by the program's function for waits, if the pool has one. */
+static struct amg_ult *pop_wait(
+    struct amg_ready_pool *pool, double secs, ABT_pool_context context)
+{
+    struct amg_ult *ult = NULL;
+
+    return amg_ready_pool_pop_wait(pool, secs, context, &ult)
+               ? ult
+               : pop_until(pool, deadline_after(secs));
+}
+
+int ABT_pool_pop_wait_thread_ex(ABT_pool pool, ABT_thread *thread,
+    double time_secs, ABT_pool_context pool_context)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, thread,
+        amg_ult_handle(
+            pop_wait(amg_ready_pool_of(pool), time_secs, pool_context)));
+}
+
+int ABT_pool_pop_wait_thread(
+    ABT_pool pool, ABT_thread *thread, double time_secs)
+{
+    return ABT_pool_pop_wait_thread_ex(
+        pool, thread, time_secs, ABT_POOL_CONTEXT_OP_POOL_OTHER);
+}
+
+int ABT_pool_pop_wait(ABT_pool pool, ABT_unit *unit, double time_secs)
+{
+    return AMG_GET(ABT_ERR_INV_POOL, pool, unit,
+        amg_unit_of(pop_wait(amg_ready_pool_of(pool), time_secs,
+            ABT_POOL_CONTEXT_OP_POOL_OTHER)));
+}
+
+int ABT_pool_pop_timedwait(ABT_pool pool, ABT_unit *unit, double abstime_secs)
+{
+    return ABT_pool_pop_wait(pool, unit, abstime_secs - ABT_get_wtime());
+}
+
+static bool config_is_automatic(ABT_sched_config config, bool is_default)
+{
+    int value = is_default ? ABT_TRUE : ABT_FALSE;
+
+    (void)ABT_sched_config_get(
+        config, ABT_sched_config_automatic.idx, NULL, &value);
+    return value != ABT_FALSE;
+}
+
+int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
+    ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched)
+{
+    struct amg_sched *sched = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    amg_handle_clear(newsched);
+    if (newsched == NULL)
+        return rc;
+    rc = amg_sched_create(predef, NULL, num_pools, pools,
+        config_is_automatic(config, true), &sched);
+    if (rc == ABT_SUCCESS)
+        *newsched = amg_sched_handle(sched);
+    return rc;
+}
+
+int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
+    ABT_sched_config config, ABT_sched *newsched)
+{
+    struct amg_sched *sched = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    amg_handle_clear(newsched);
+    if (newsched == NULL || def == NULL)
+        return rc;
+    rc = amg_sched_create(ABT_SCHED_DEFAULT, def, num_pools, pools,
+        config_is_automatic(config, false), &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (def->init != NULL)
+        rc = def->init(amg_sched_handle(sched), config);
+    if (rc != ABT_SUCCESS) {
+        sched->def.free = NULL; /* so that destroy does not call it */
+        amg_sched_undo(sched, num_pools > 0 ? pools : NULL);
+        return rc;
+    }
+    *newsched = amg_sched_handle(sched);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_free(ABT_sched *sched)
+{
+    struct amg_sched *known = sched == NULL ? NULL : amg_sched_of(*sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (atomic_load_explicit(&known->is_used, memory_order_acquire)) {
+        AMG_LOG_ERROR("ult",
+            "ABT_sched_free: a stream or a pool uses the scheduler; free that "
+            "first%s",
+            known->is_automatic ? ", which frees the scheduler as well" : "");
+        return ABT_ERR_SCHED;
+    }
+    amg_sched_destroy(known, NULL);
+    *sched = ABT_SCHED_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools)
+{
+    return AMG_GET(
+        ABT_ERR_INV_SCHED, sched, num_pools, amg_sched_of(sched)->count);
+}
+
+int ABT_sched_get_pools(
+    ABT_sched sched, int max_pools, int idx, ABT_pool *pools)
+{
+    const struct amg_sched *known = amg_sched_of(sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (idx < 0 || max_pools < 0 || max_pools > known->count - idx ||
+        (pools == NULL && max_pools > 0))
+        return ABT_ERR_INV_ARG;
+    for (int i = 0; i < max_pools; i++)
+        pools[i] = amg_ready_pool_handle(known->pools[idx + i]);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_get_size(ABT_sched sched, size_t *size)
+{
+    return AMG_GET(
+        ABT_ERR_INV_SCHED, sched, size, amg_sched_size(amg_sched_of(sched)));
+}
+
+int ABT_sched_get_total_size(ABT_sched sched, size_t *size)
+{
+    const struct amg_sched *known = amg_sched_of(sched);
+
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (size == NULL)
+        return ABT_ERR_INV_ARG;
+    *size = 0;
+    for (int i = 0; i < known->count; i++)
+        *size += amg_ready_pool_total(known->pools[i]);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_set_data(ABT_sched sched, void *data)
+{
+    return AMG_SET(ABT_ERR_INV_SCHED, amg_sched_of(sched), data, data);
+}
+
+int ABT_sched_get_data(ABT_sched sched, void **data)
+{
+    return AMG_GET(ABT_ERR_INV_SCHED, sched, data, amg_sched_of(sched)->data);
+}
+
+int ABT_xstream_check_events(ABT_sched sched)
+{
+    return sched == ABT_SCHED_NULL ? ABT_ERR_INV_SCHED : ABT_SUCCESS;
 }

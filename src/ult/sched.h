@@ -164,36 +164,14 @@ int amg_xstream_create(
  * scheduler if that is automatic. */
 void amg_xstream_destroy(struct amg_xstream *xstream);
 
-/* Frees an xstream that could not be started, without its scheduler, unless
- * that was made for the xstream. */
-void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it);
-
 /* Has the xstream ended, or never begun? */
 bool amg_xstream_has_ended(struct amg_xstream *xstream);
 
-/* Starts the OS thread. Returns an ABT code; an error is logged. */
-int amg_xstream_start(struct amg_xstream *xstream);
 /* Waits until the xstream has ended. Not called by the xstream itself. */
 void amg_xstream_join(struct amg_xstream *xstream);
 
-/* Replaces the scheduler by `sched`, which the caller has marked as used, and
- * releases the former. Called by the xstream's own OS thread, or while the
- * xstream does not run. */
-void amg_xstream_sched_set(
-    struct amg_xstream *xstream, struct amg_sched *sched);
-
 /* Runs the xstream's scheduler, and later schedulers that replace it. */
 void amg_xstream_run(struct amg_xstream *xstream);
-
-/* Called by a scheduler in each round: serves requests to the xstream. True:
- * the scheduler has to return. */
-bool amg_sched_has_to_stop(struct amg_sched *sched);
-
-/* False: another xstream has that rank. */
-bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank);
-int amg_xstreams_rank(struct amg_xstream *xstream);
-
-int amg_xstreams_count(void);
 
 /* In a child of fork(): all xstreams have ended, and leave the list. */
 void amg_xstreams_inherit(void);

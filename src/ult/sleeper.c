@@ -67,19 +67,6 @@ bool amg_sleeper_claim(struct amg_sleeper *sleeper, struct amg_claim *ret_claim)
     return true;
 }
 
-void amg_sleeper_claim_first(
-    struct amg_list *watches, struct amg_claim *ret_claim)
-{
-    struct amg_link *link = amg_list_first(watches);
-
-    for (; link != NULL; link = amg_list_next(watches, link))
-        if (amg_sleeper_claim(
-                amg_container_of(link, struct amg_watch, link)->sleeper,
-                ret_claim))
-            return;
-    ret_claim->was = AMG_SLEEPER_AWAKE;
-}
-
 void amg_sleeper_wake_all(struct amg_list *watches)
 {
     struct amg_link *link = amg_list_first(watches);

@@ -31,9 +31,11 @@ static int thread_start(const struct amg_ult_spec *spec, ABT_thread *ret_thread)
     struct amg_ult *ult = NULL;
     int rc = thread_new(spec, ret_thread, &ult);
 
-    if (rc == ABT_SUCCESS)
-        amg_ult_start(ult);
-    return rc;
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_ult_set_state(ult, AMG_ULT_READY);
+    amg_ready_pool_push(spec->pool, ult, 0);
+    return ABT_SUCCESS;
 }
 
 int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *), void *arg,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Execution streams (xstreams), OS threads that run pools: their list, their
- * life, and the loop of their schedulers. */
+ * life, and their public functions; the loop of their schedulers, and
+ * schedulers that run as threads of a pool. */
 #include "ult/sched.h"
 
 #include <errno.h>
@@ -64,10 +65,7 @@ static bool insert_locked(struct amg_xstream *xstream, int rank)
     if (before == NULL)
         return false;
     xstream->rank = rank;
-    xstream->link.next = before;
-    xstream->link.prev = before->prev;
-    before->prev->next = &xstream->link;
-    before->prev = &xstream->link;
+    amg_list_insert(before->prev, &xstream->link);
     return true;
 }
 
@@ -98,22 +96,7 @@ static bool xstreams_remove(struct amg_xstream *xstream)
     return is_listed;
 }
 
-bool amg_xstreams_rank_set(struct amg_xstream *xstream, int rank)
-{
-    bool is_done = true;
-
-    amg_lock_lock(&list_lock);
-    if (xstream->rank != rank && place_of_locked(&rank) == NULL)
-        is_done = false;
-    if (is_done && xstream->rank != rank) {
-        amg_list_remove(&xstream->link);
-        insert_locked(xstream, rank);
-    }
-    amg_lock_unlock(&list_lock);
-    return is_done;
-}
-
-int amg_xstreams_rank(struct amg_xstream *xstream)
+static int xstream_rank(struct amg_xstream *xstream)
 {
     int rank = 0;
 
@@ -123,7 +106,7 @@ int amg_xstreams_rank(struct amg_xstream *xstream)
     return rank;
 }
 
-int amg_xstreams_count(void)
+static int xstreams_count(void)
 {
     int result = 0;
 
@@ -168,8 +151,16 @@ bool amg_xstreams_each(
 static void state_set_locked(
     struct amg_xstream *xstream, ABT_xstream_state state, int tid)
 {
+    AMG_ASSERT_HELD(&xstream->lock);
     atomic_store_explicit(&xstream->state, state, memory_order_release);
     xstream->tid = tid;
+}
+
+/* False: the scheduler is in use. */
+static bool sched_take(struct amg_sched *sched)
+{
+    return !atomic_exchange_explicit(
+        &sched->is_used, true, memory_order_acquire);
 }
 
 static void sched_release(struct amg_sched *sched, bool is_destroyed,
@@ -181,7 +172,10 @@ static void sched_release(struct amg_sched *sched, bool is_destroyed,
         amg_sched_destroy(sched, successor);
 }
 
-void amg_xstream_sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
+/* Replaces the scheduler by `sched`, which the caller has marked as used, and
+ * releases the former. Called by the xstream's own OS thread, or while the
+ * xstream does not run. */
+static void sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
 {
     struct amg_sched *former = amg_xstream_sched(xstream);
 
@@ -198,20 +192,19 @@ int amg_xstream_create(
 {
     struct amg_xstream *xstream = NULL;
 
-    if (atomic_exchange_explicit(&sched->is_used, true, memory_order_acquire))
+    if (!sched_take(sched))
         return ABT_ERR_SCHED;
     xstream = amg_mem_zalloc(sizeof(*xstream));
     if (xstream == NULL) {
-        atomic_store_explicit(&sched->is_used, false, memory_order_release);
+        sched_release(sched, false, NULL);
         return ABT_ERR_MEM;
     }
-    state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
+    atomic_init(&xstream->state, ABT_XSTREAM_STATE_TERMINATED);
     amg_sleeper_init(&xstream->sleeper);
     amg_list_init(&xstream->joiners);
-    amg_xstream_sched_set(xstream, sched);
+    sched_set(xstream, sched);
     if (!xstreams_add(xstream, rank)) {
-        atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
-        atomic_store_explicit(&sched->is_used, false, memory_order_release);
+        sched_release(sched, false, NULL);
         amg_mem_free(xstream);
         return ABT_ERR_INV_XSTREAM_RANK;
     }
@@ -226,7 +219,9 @@ bool amg_xstream_has_ended(struct amg_xstream *xstream)
            ABT_XSTREAM_STATE_TERMINATED;
 }
 
-void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
+/* Frees an xstream that does not run, and its scheduler, if that was made for
+ * the xstream. */
+static void xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     if (!xstreams_remove(xstream))
@@ -237,7 +232,7 @@ void amg_xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 
 void amg_xstream_destroy(struct amg_xstream *xstream)
 {
-    amg_xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
+    xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
 /* Wakes other xstreams for threads that this xstream will not run at once. */
@@ -259,7 +254,9 @@ static void sched_run_primary(
     amg_ult_run(xstream, primary);
 }
 
-bool amg_sched_has_to_stop(struct amg_sched *sched)
+/* Called by a scheduler in each round: serves requests to the xstream. True:
+ * the scheduler has to return. */
+static bool sched_has_to_stop(struct amg_sched *sched)
 {
     struct amg_xstream *xstream =
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
@@ -293,7 +290,7 @@ static void sched_loop(struct amg_sched *sched)
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
     bool has_slept = false;
 
-    while (!amg_sched_has_to_stop(sched)) {
+    while (!sched_has_to_stop(sched)) {
         struct amg_ult *ult = amg_sched_pop(sched);
 
         if (ult == NULL) {
@@ -327,7 +324,7 @@ void amg_xstream_run(struct amg_xstream *xstream)
             return;
         atomic_fetch_and_explicit(&xstream->asked,
             ~(unsigned)AMG_XSTREAM_TO_SWAP, memory_order_relaxed);
-        amg_xstream_sched_set(xstream, xstream->next_sched);
+        sched_set(xstream, xstream->next_sched);
         xstream->next_sched = NULL;
     }
 }
@@ -385,7 +382,8 @@ static void xstream_reap(struct amg_xstream *xstream)
         pthread_join(xstream->thread, NULL);
 }
 
-int amg_xstream_start(struct amg_xstream *xstream)
+/* Starts the OS thread. Returns an ABT code; an error is logged. */
+static int xstream_start(struct amg_xstream *xstream)
 {
     int rc = 0;
 
@@ -400,7 +398,7 @@ int amg_xstream_start(struct amg_xstream *xstream)
         AMG_LOG_ERROR("ult",
             "cannot start execution stream %d: pthread_create: %s; %d streams "
             "exist (see ulimit -u, and the pids limit of the cgroup)",
-            xstream->rank, strerror(rc), amg_xstreams_count() - 1);
+            xstream->rank, strerror(rc), xstreams_count() - 1);
         return ABT_ERR_SYS;
     }
     atomic_store_explicit(&xstream->has_thread, true, memory_order_release);
@@ -411,7 +409,9 @@ int amg_xstream_start(struct amg_xstream *xstream)
         BEGIN_RUNS)
         return ABT_SUCCESS;
     xstream_reap(xstream);
+    amg_lock_lock(&xstream->lock);
     state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
+    amg_lock_unlock(&xstream->lock);
     return ABT_ERR_MEM;
 }
 
@@ -459,4 +459,573 @@ void amg_xstream_join(struct amg_xstream *xstream)
         past_ns *= 2;
     }
     xstream_reap(xstream);
+}
+
+struct sched_request {
+    struct amg_sched *sched;
+    enum amg_sched_ask ask;
+    struct amg_claim claim;
+};
+
+static void request_make(struct sched_request *request)
+{
+    /* Release: pairs with the load of amg_sched_is_to_stop(). */
+    atomic_fetch_or_explicit(
+        &request->sched->asked, request->ask, memory_order_release);
+}
+
+/* The list of xstreams is locked: an xstream that ends by the request is freed,
+ * with its scheduler, only after the removal from the list. */
+static bool request_visit(struct amg_xstream *xstream, void *arg)
+{
+    struct sched_request *request = arg;
+
+    if (amg_xstream_sched(xstream) != request->sched)
+        return false;
+    request_make(request);
+    amg_xstream_ask_claim(xstream, AMG_XSTREAM_TO_LOOK, &request->claim);
+    return true;
+}
+
+static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
+{
+    struct sched_request request = {.sched = amg_sched_of(sched), .ask = ask};
+
+    if (request.sched == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (!amg_xstreams_each(request_visit, &request))
+        request_make(
+            &request); /* a scheduler that runs in a pool, or not yet */
+    AMG_TEST_POINT("sched.asked");
+    amg_sleeper_wake(&request.claim);
+    return ABT_SUCCESS;
+}
+
+int ABT_sched_finish(ABT_sched sched)
+{
+    return sched_ask(sched, AMG_SCHED_TO_FINISH);
+}
+
+int ABT_sched_exit(ABT_sched sched)
+{
+    return sched_ask(sched, AMG_SCHED_TO_EXIT);
+}
+
+int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
+{
+    return AMG_GET(
+        ABT_ERR_INV_SCHED, sched, stop, sched_has_to_stop(amg_sched_of(sched)));
+}
+
+/* Called by a scheduler; `ult` moves to `pool`, if that is not NULL. */
+static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
+{
+    struct amg_xstream *xstream = amg_xstream_self();
+    int rc = ABT_SUCCESS;
+
+    if (xstream == NULL)
+        return amg_ult_none_code();
+    if (pool != NULL)
+        rc = amg_ready_pool_adopt(pool, ult);
+    if (rc == ABT_SUCCESS)
+        amg_ult_run(xstream, ult);
+    return rc;
+}
+
+int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool)
+{
+    struct amg_ult *ult = amg_unit_ult(unit);
+
+    if (ult == NULL)
+        return ABT_ERR_INV_UNIT;
+    if (pool == ABT_POOL_NULL)
+        return ABT_ERR_INV_POOL;
+    return schedule(ult, amg_ready_pool_of(pool));
+}
+
+int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
+{
+    if (thread == ABT_THREAD_NULL)
+        return ABT_ERR_INV_THREAD;
+    return schedule(amg_ult_of(thread), amg_ready_pool_of(pool));
+}
+
+/* Runs the scheduler in a thread of a pool, until it has to stop or its pools
+ * are empty. Its own threads go first: the scheduler of the xstream continues
+ * when none of these threads is ready, or when the xstream has a request. */
+static void run_as_thread(struct amg_sched *sched)
+{
+    atomic_fetch_or_explicit(
+        &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
+    if (sched->is_users) {
+        sched->def.run(amg_sched_handle(sched));
+        return;
+    }
+    while (!amg_sched_is_to_stop(sched)) {
+        struct amg_xstream *xstream = amg_xstream_self();
+        struct amg_ult *ult = amg_sched_pop(sched);
+
+        if (ult != NULL)
+            amg_ult_run(xstream, ult);
+        if (ult == NULL ||
+            atomic_load_explicit(&xstream->asked, memory_order_relaxed) != 0)
+            ABT_thread_yield();
+    }
+}
+
+/* The function of a thread that runs a scheduler. */
+static void sched_thread(void *arg)
+{
+    struct amg_sched *sched = arg;
+
+    run_as_thread(sched);
+    if (sched->is_automatic)
+        amg_sched_destroy(sched, NULL);
+    else
+        sched_release(sched, false, NULL);
+}
+
+int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
+{
+    struct amg_sched *known = amg_sched_of(sched);
+    int rc = ABT_ERR_INV_POOL;
+
+    if (pool == ABT_POOL_NULL)
+        return rc;
+    if (known == NULL)
+        return ABT_ERR_INV_SCHED;
+    if (!sched_take(known))
+        return ABT_ERR_SCHED;
+    rc = ABT_thread_create(
+        pool, sched_thread, known, ABT_THREAD_ATTR_NULL, NULL);
+    if (rc != ABT_SUCCESS)
+        sched_release(known, false, NULL);
+    return rc;
+}
+
+/* Creates and starts an xstream. */
+static int xstream_new(
+    struct amg_sched *sched, int rank, ABT_xstream *ret_xstream)
+{
+    struct amg_xstream *xstream = NULL;
+    int rc = amg_xstream_create(sched, rank, &xstream);
+
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = xstream_start(xstream);
+    if (rc != ABT_SUCCESS) {
+        xstream_discard(xstream, false);
+        return rc;
+    }
+    *ret_xstream = amg_xstream_handle(xstream);
+    return ABT_SUCCESS;
+}
+
+/* The scheduler that the caller gave, or a new default scheduler. */
+static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
+{
+    if (sched == ABT_SCHED_NULL)
+        return amg_sched_create(
+            ABT_SCHED_DEFAULT, NULL, 0, NULL, true, ret_sched);
+    *ret_sched = amg_sched_of(sched);
+    return ABT_SUCCESS;
+}
+
+static int xstream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
+{
+    struct amg_sched *known = NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    if (ret_xstream == NULL)
+        return rc;
+    if (ABT_initialized() != ABT_SUCCESS)
+        return ABT_ERR_UNINITIALIZED;
+    rc = sched_default(sched, &known);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = xstream_new(known, rank, ret_xstream);
+    if (rc != ABT_SUCCESS && sched == ABT_SCHED_NULL)
+        amg_sched_destroy(known, NULL);
+    return rc;
+}
+
+int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream)
+{
+    amg_handle_clear(newxstream);
+    return xstream_create(sched, -1, newxstream);
+}
+
+int ABT_xstream_create_with_rank(
+    ABT_sched sched, int rank, ABT_xstream *newxstream)
+{
+    amg_handle_clear(newxstream);
+    if (rank < 0)
+        return ABT_ERR_INV_XSTREAM_RANK;
+    return xstream_create(sched, rank, newxstream);
+}
+
+int ABT_xstream_create_basic(ABT_sched_predef predef, int num_pools,
+    ABT_pool *pools, ABT_sched_config config, ABT_xstream *newxstream)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    int rc = ABT_ERR_INV_ARG;
+
+    amg_handle_clear(newxstream);
+    if (newxstream == NULL)
+        return rc;
+    if (ABT_initialized() != ABT_SUCCESS)
+        return ABT_ERR_UNINITIALIZED;
+    rc = ABT_sched_create_basic(predef, num_pools, pools, config, &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = xstream_new(amg_sched_of(sched), -1, newxstream);
+    if (rc != ABT_SUCCESS)
+        amg_sched_undo(amg_sched_of(sched), num_pools > 0 ? pools : NULL);
+    return rc;
+}
+
+int ABT_xstream_revive(ABT_xstream xstream)
+{
+    struct amg_xstream *stream = amg_xstream_of(xstream);
+
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (!amg_xstream_has_ended(stream))
+        return ABT_ERR_XSTREAM_STATE;
+    return xstream_start(stream);
+}
+
+int ABT_xstream_join(ABT_xstream xstream)
+{
+    struct amg_xstream *stream = amg_xstream_of(xstream);
+
+    if (stream == NULL || stream->is_primary || stream == amg_xstream_self())
+        return ABT_ERR_INV_XSTREAM;
+    amg_xstream_join(stream);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_free(ABT_xstream *xstream)
+{
+    int rc = ABT_ERR_INV_XSTREAM;
+
+    if (xstream == NULL)
+        return rc;
+    rc = ABT_xstream_join(*xstream);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    amg_xstream_destroy(amg_xstream_of(*xstream));
+    *xstream = ABT_XSTREAM_NULL;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_exit(void)
+{
+    struct amg_xstream *xstream = amg_xstream_self();
+
+    if (xstream == NULL || xstream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    amg_xstream_ask(xstream, AMG_XSTREAM_TO_END);
+    return ABT_self_exit();
+}
+
+int ABT_xstream_cancel(ABT_xstream xstream)
+{
+    struct amg_xstream *stream = amg_xstream_of(xstream);
+
+    if (stream == NULL || stream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    amg_xstream_ask(stream, AMG_XSTREAM_TO_END);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_self(ABT_xstream *xstream)
+{
+    if (xstream == NULL)
+        return ABT_ERR_INV_ARG;
+    *xstream = amg_xstream_handle(amg_xstream_self());
+    return *xstream == ABT_XSTREAM_NULL ? amg_ult_none_code() : ABT_SUCCESS;
+}
+
+int ABT_xstream_self_rank(int *rank)
+{
+    struct amg_xstream *xstream = amg_xstream_self();
+
+    if (rank == NULL)
+        return ABT_ERR_INV_ARG;
+    if (xstream == NULL)
+        return amg_ult_none_code();
+    *rank = xstream_rank(xstream);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_set_rank(ABT_xstream xstream, int rank)
+{
+    struct amg_xstream *stream = amg_xstream_of(xstream);
+    bool is_done = true;
+
+    if (stream == NULL || stream->is_primary)
+        return ABT_ERR_INV_XSTREAM;
+    if (rank < 0)
+        return ABT_ERR_INV_XSTREAM_RANK;
+    amg_lock_lock(&list_lock);
+    if (stream->rank != rank) {
+        is_done = place_of_locked(&rank) != NULL;
+        if (is_done) {
+            amg_list_remove(&stream->link);
+            insert_locked(stream, rank);
+        }
+    }
+    amg_lock_unlock(&list_lock);
+    return is_done ? ABT_SUCCESS : ABT_ERR_INV_XSTREAM_RANK;
+}
+
+int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
+{
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, rank,
+        xstream_rank(amg_xstream_of(xstream)));
+}
+
+/* Moves the calling thread to a pool of the new scheduler, since no xstream may
+ * run the caller's pool any more. */
+static int self_go_with(const struct amg_sched *sched)
+{
+    struct amg_ult *self = amg_ult_self();
+
+    if (self == NULL || amg_ult_pool(self) == NULL ||
+        amg_sched_has(sched, amg_ult_pool(self)) || sched->count == 0)
+        return ABT_SUCCESS;
+    return amg_ready_pool_adopt(sched->pools[0], self);
+}
+
+/* Changes the scheduler to `sched`, which the caller has marked as used. */
+static int xstream_sched_change(
+    struct amg_xstream *xstream, struct amg_sched *sched)
+{
+    int rc = ABT_SUCCESS;
+
+    if (xstream != amg_xstream_self()) {
+        sched_set(xstream, sched);
+        return ABT_SUCCESS;
+    }
+    rc = self_go_with(sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    xstream->next_sched = sched;
+    amg_xstream_ask(xstream, AMG_XSTREAM_TO_SWAP);
+    return ABT_thread_yield();
+}
+
+int ABT_xstream_set_main_sched(ABT_xstream xstream, ABT_sched sched)
+{
+    struct amg_xstream *stream = amg_xstream_of(xstream);
+    struct amg_sched *known = NULL;
+    int rc = ABT_SUCCESS;
+
+    if (stream == NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (stream == amg_xstream_self() ? amg_ult_self() == NULL
+                                     : !amg_xstream_has_ended(stream))
+        return ABT_ERR_XSTREAM_STATE;
+    rc = sched_default(sched, &known);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    if (!sched_take(known))
+        return ABT_ERR_SCHED;
+    rc = xstream_sched_change(stream, known);
+    if (rc == ABT_SUCCESS)
+        return rc;
+    sched_release(known, sched == ABT_SCHED_NULL, NULL);
+    return rc;
+}
+
+int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
+    ABT_sched_predef predef, int num_pools, ABT_pool *pools)
+{
+    ABT_sched sched = ABT_SCHED_NULL;
+    int rc = ABT_ERR_INV_XSTREAM;
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return rc;
+    rc = ABT_sched_create_basic(
+        predef, num_pools, pools, ABT_SCHED_CONFIG_NULL, &sched);
+    if (rc != ABT_SUCCESS)
+        return rc;
+    rc = ABT_xstream_set_main_sched(xstream, sched);
+    if (rc != ABT_SUCCESS)
+        amg_sched_undo(amg_sched_of(sched), num_pools > 0 ? pools : NULL);
+    return rc;
+}
+
+int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
+{
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, sched,
+        (ABT_sched)(void *)amg_xstream_sched(amg_xstream_of(xstream)));
+}
+
+int ABT_xstream_get_main_pools(
+    ABT_xstream xstream, int max_pools, ABT_pool *pools)
+{
+    const struct amg_sched *sched = NULL;
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (max_pools < 0 || pools == NULL)
+        return ABT_ERR_INV_ARG;
+    sched = amg_xstream_sched(amg_xstream_of(xstream));
+    for (int i = 0; i < max_pools && i < sched->count; i++)
+        pools[i] = amg_ready_pool_handle(sched->pools[i]);
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)
+{
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, state,
+        amg_xstream_has_ended(amg_xstream_of(xstream))
+            ? ABT_XSTREAM_STATE_TERMINATED
+            : ABT_XSTREAM_STATE_RUNNING);
+}
+
+int ABT_xstream_equal(
+    ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result)
+{
+    if (result == NULL)
+        return ABT_ERR_INV_ARG;
+    *result = xstream1 == xstream2 ? ABT_TRUE : ABT_FALSE;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_num(int *num_xstreams)
+{
+    int count = xstreams_count();
+
+    if (num_xstreams == NULL)
+        return ABT_ERR_INV_ARG;
+    if (count == 0)
+        return ABT_ERR_UNINITIALIZED;
+    *num_xstreams = count;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
+{
+    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, is_primary,
+        amg_xstream_of(xstream)->is_primary);
+}
+
+/* NOTE(why): the system call is made with the lock held, so that the thread
+ * with that id cannot end meanwhile. */
+static int xstream_bind(
+    struct amg_xstream *xstream, const struct amg_cpuset *cpus)
+{
+    char asked[64];
+    char given[64];
+    int rc = 0;
+
+    amg_lock_lock(&xstream->lock);
+    if (xstream->tid != 0)
+        rc = amg_bind_thread(xstream->tid, cpus);
+    if (rc == 0)
+        xstream->cpus = *cpus; /* also for a revival */
+    amg_lock_unlock(&xstream->lock);
+    if (rc == 0)
+        return ABT_SUCCESS;
+    AMG_LOG_ERROR("ult",
+        "stream %d cannot be bound to cpus %s: %s; the process may use cpus %s",
+        xstream_rank(xstream), amg_cpuset_format(cpus, asked, sizeof(asked)),
+        strerror(rc),
+        amg_cpuset_format(amg_bind_process(), given, sizeof(given)));
+    return rc == ENOSYS ? ABT_ERR_FEATURE_NA : ABT_ERR_CPUID;
+}
+
+/* Has the user switched off the binding of xstreams? */
+static bool affinity_is_off(void)
+{
+    const char *value = amg_env_text(AMG_ENV_ULT_AFFINITY);
+
+    return value != NULL &&
+           (strcmp(value, "0") == 0 || value[0] == 'n' || value[0] == 'N');
+}
+
+/* Any number is valid, as in Argobots; the system ignores CPUs that do not
+ * exist. */
+static unsigned cpu_wrap(int cpuid)
+{
+    return (unsigned)(cpuid % AMG_CPUS_MAX + AMG_CPUS_MAX) % AMG_CPUS_MAX;
+}
+
+int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
+{
+    struct amg_cpuset cpus = {{0}};
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (num_cpuids < 0 || (cpuids == NULL && num_cpuids > 0))
+        return ABT_ERR_INV_ARG;
+    if (affinity_is_off())
+        return ABT_ERR_FEATURE_NA;
+    for (int i = 0; i < num_cpuids; i++)
+        amg_cpuset_add(&cpus, cpu_wrap(cpuids[i]));
+    if (num_cpuids == 0)
+        cpus = *amg_bind_process();
+    if (amg_cpuset_count(&cpus) == 0)
+        return ABT_ERR_FEATURE_NA;
+    return xstream_bind(amg_xstream_of(xstream), &cpus);
+}
+
+int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
+{
+    return ABT_xstream_set_affinity(xstream, 1, &cpuid);
+}
+
+/* False: the CPUs are not known. */
+static bool xstream_cpus(
+    struct amg_xstream *xstream, struct amg_cpuset *ret_cpus)
+{
+    bool is_known = true;
+
+    amg_lock_lock(&xstream->lock);
+    if (xstream->tid != 0)
+        is_known = amg_bind_thread_get(xstream->tid, ret_cpus) == 0;
+    else if (amg_cpuset_count(&xstream->cpus) > 0)
+        *ret_cpus = xstream->cpus;
+    else
+        *ret_cpus = *amg_bind_process();
+    amg_lock_unlock(&xstream->lock);
+    return is_known && amg_cpuset_count(ret_cpus) > 0;
+}
+
+int ABT_xstream_get_affinity(
+    ABT_xstream xstream, int max_cpuids, int *cpuids, int *num_cpuids)
+{
+    struct amg_cpuset cpus = {{0}};
+    int count = 0;
+
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (max_cpuids < 0 || (cpuids == NULL && max_cpuids > 0))
+        return ABT_ERR_INV_ARG;
+    if (affinity_is_off())
+        return ABT_ERR_FEATURE_NA;
+    if (!xstream_cpus(amg_xstream_of(xstream), &cpus))
+        return ABT_ERR_FEATURE_NA;
+    for (int cpu = 0; cpu < AMG_CPUS_MAX; cpu++) {
+        if (!amg_cpuset_has(&cpus, (unsigned)cpu))
+            continue;
+        if (count < max_cpuids)
+            cpuids[count] = cpu;
+        count++;
+    }
+    if (num_cpuids != NULL)
+        *num_cpuids = count;
+    return ABT_SUCCESS;
+}
+
+int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid)
+{
+    if (xstream == ABT_XSTREAM_NULL)
+        return ABT_ERR_INV_XSTREAM;
+    if (cpuid == NULL)
+        return ABT_ERR_INV_ARG;
+    return ABT_xstream_get_affinity(xstream, 1, cpuid, NULL);
 }

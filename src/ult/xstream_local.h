@@ -147,9 +147,4 @@ static inline bool amg_ult_may_run_on(
     return ult->kind != AMG_ULT_PRIMARY || ult == &local->own;
 }
 
-/* Begins to report threads that overrun their stack into its guard page; when
- * nothing runs. Close restores the signal action that was before. */
-void amg_stack_guard_open(void);
-void amg_stack_guard_close(void);
-
 #endif

@@ -49,7 +49,7 @@ static void missing_log(
         snprintf(unasked, sizeof(unasked),
             "; %u more ranks cannot be asked, as missing ones do not answer",
             missing->unasked);
-    AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
+    AMG_LOG(is_over ? HG_LOG_LEVEL_ERROR : HG_LOG_LEVEL_WARNING, "cls",
         "%u of %d ranks %s: rank %s%s%s; we %s", missing->count, size,
         is_over ? "did not close their class in time"
                 : "have not closed their class",
@@ -163,9 +163,9 @@ static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
     bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
 
-    AMG_LOG(is_over    ? AMG_LOG_LEVEL_ERROR
-            : is_watch ? AMG_LOG_LEVEL_WARNING
-                       : AMG_LOG_LEVEL_INFO,
+    AMG_LOG(is_over    ? HG_LOG_LEVEL_ERROR
+            : is_watch ? HG_LOG_LEVEL_WARNING
+                       : HG_LOG_LEVEL_INFO,
         "cls",
         "rank 0 has not said%s that all %d ranks close their class; rank 0, or "
         "a rank that it waits for, is missing; we %s them",

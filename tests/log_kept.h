@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Capture of the library's log lines as one text, for the checks of a test:
- * amg_log_func_set(log_keep), or HG_Set_log_func(log_keep). */
+ * hg_log_set_func(log_keep), or HG_Set_log_func(log_keep). */
 #ifndef TESTS_LOG_KEPT_H
 #define TESTS_LOG_KEPT_H
 

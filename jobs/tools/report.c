@@ -154,7 +154,7 @@ static void providers_learn(struct report *report)
 {
     const struct amg_providers *providers = NULL;
 
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     providers = amg_driver_providers();
     if (providers == NULL)
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Log lines: sources, levels, and streams. */
+/* Log lines: sources, levels, and streams, and the functions of mercury_log.h
+ * that set them. */
 #include "base/log.h"
 
 #include <pthread.h>
@@ -75,12 +76,14 @@ static char outlet_list[LIST_CAP]; /* "" names none */
 static hg_atomic_int32_t outlet_loudest =
     HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_WARNING);
 
+/* The caller of the functions from here to all_update() holds outlet_mutex. */
+
 /* Effect of the list on a name. */
 enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
 
 /* Also finds out whether the list shows any name. The last matching word
  * counts. */
-static enum said list_says_locked(const char *name, bool *ret_shows_some)
+static enum said list_says(const char *name, bool *ret_shows_some)
 {
     const char *word = outlet_list;
     enum said said = SAID_NOTHING;
@@ -100,12 +103,12 @@ static enum said list_says_locked(const char *name, bool *ret_shows_some)
     return said;
 }
 
-static bool is_shown_locked(const struct hg_log_outlet *outlet)
+static bool is_shown(const struct hg_log_outlet *outlet)
 {
     bool shows_some = false;
 
     for (; outlet != NULL; outlet = outlet->parent) {
-        enum said said = list_says_locked(outlet->name, &shows_some);
+        enum said said = list_says(outlet->name, &shows_some);
 
         if (said != SAID_NOTHING)
             return said == SAID_SHOW;
@@ -122,7 +125,7 @@ static bool is_shown_locked(const struct hg_log_outlet *outlet)
 }
 
 /* The outlet's own level, or the level of the nearest ancestor that has one. */
-static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
+static enum hg_log_level level_of(const struct hg_log_outlet *outlet)
 {
     for (; outlet != NULL; outlet = outlet->parent) {
         for (unsigned i = 0; i < own_level_count; i++) {
@@ -134,24 +137,24 @@ static enum hg_log_level level_of_locked(const struct hg_log_outlet *outlet)
 }
 
 /* Recomputes the level of one outlet, and returns it. */
-static int32_t outlet_update_locked(struct hg_log_outlet *outlet)
+static int32_t outlet_update(struct hg_log_outlet *outlet)
 {
-    int32_t level = is_shown_locked(outlet) ? (int32_t)level_of_locked(outlet)
-                                            : HG_LOG_LEVEL_NONE;
+    int32_t level =
+        is_shown(outlet) ? (int32_t)level_of(outlet) : HG_LOG_LEVEL_NONE;
 
     hg_atomic_set32(&outlet->level, level);
     return level;
 }
 
-static void all_update_locked(void)
+static void all_update(void)
 {
     struct hg_log_outlet *at = NULL;
     int32_t loudest = HG_LOG_LEVEL_NONE;
 
     for (unsigned i = 0; i < OUTLETS; i++)
-        loudest = MAX(loudest, outlet_update_locked(&outlets[i]));
+        loudest = MAX(loudest, outlet_update(&outlets[i]));
     HG_LIST_FOREACH(at, &outlets_of_programs, entry)
-    (void)outlet_update_locked(at);
+    (void)outlet_update(at);
     hg_atomic_set32(&outlet_loudest, loudest);
 }
 
@@ -165,15 +168,41 @@ static void mutexes_free(void)
     log_mutex = free;
 }
 
+static const char *const log_names[HG_LOG_LEVEL_MAX] = {
+    [HG_LOG_LEVEL_NONE] = "none",
+    [HG_LOG_LEVEL_FATAL] = "fatal",
+    [HG_LOG_LEVEL_ERROR] = "error",
+    [HG_LOG_LEVEL_WARNING] = "warning",
+    [HG_LOG_LEVEL_MIN_DEBUG] = "min_debug",
+    [HG_LOG_LEVEL_INFO] = "info",
+    [HG_LOG_LEVEL_DEBUG] = "debug",
+};
+
+enum hg_log_level hg_log_name_to_level(const char *log_level)
+{
+    unsigned level = 0;
+
+    while (level < HG_LOG_LEVEL_MAX &&
+           (log_level == NULL || strcasecmp(log_level, log_names[level]) != 0))
+        level++;
+    return (enum hg_log_level)level;
+}
+
+const char *hg_log_level_to_string(enum hg_log_level log_level)
+{
+    return (unsigned)log_level < HG_LOG_LEVEL_MAX ? log_names[log_level] : NULL;
+}
+
 static void outlet_start(void)
 {
     const char *level = amg_env_text(AMG_ENV_LOG_LEVEL);
+    enum hg_log_level named = hg_log_name_to_level(level);
     const char *list = amg_env_text(AMG_ENV_LOG_SUBSYS);
 
     (void)pthread_atfork(NULL, NULL, mutexes_free);
     pthread_mutex_lock(&outlet_mutex);
-    if (level != NULL && amg_log_level_of(level) != AMG_LOG_LEVEL_COUNT)
-        outlet_level = (enum hg_log_level)amg_log_level_of(level);
+    if (named != HG_LOG_LEVEL_MAX)
+        outlet_level = named;
     else if (level != NULL)
         fprintf(stderr,
             "amalgam: HG_LOG_LEVEL is '%s', which is not a log level; using "
@@ -186,7 +215,7 @@ static void outlet_start(void)
             "amalgam: HG_LOG_SUBSYS has %zu bytes, more than the limit of %d; "
             "ignored\n",
             strlen(list), LIST_CAP - 1);
-    all_update_locked();
+    all_update();
     pthread_mutex_unlock(&outlet_mutex);
 }
 
@@ -206,7 +235,7 @@ struct hg_log_outlet *amg_outlet_find(const char *name)
     return &outlets[OUTLET_HG];
 }
 
-void amg_outlet_register(struct hg_log_outlet *outlet)
+void hg_log_outlet_register(struct hg_log_outlet *outlet)
 {
     if (outlet == NULL)
         return;
@@ -214,12 +243,12 @@ void amg_outlet_register(struct hg_log_outlet *outlet)
     if (!outlet->registered) {
         HG_LIST_INSERT_HEAD(&outlets_of_programs, outlet, entry);
         outlet->registered = true;
-        (void)outlet_update_locked(outlet);
+        (void)outlet_update(outlet);
     }
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-void amg_outlet_deregister(struct hg_log_outlet *outlet)
+void hg_log_outlet_deregister(struct hg_log_outlet *outlet)
 {
     if (outlet == NULL)
         return;
@@ -232,16 +261,18 @@ void amg_outlet_deregister(struct hg_log_outlet *outlet)
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-void amg_outlet_set_level(enum hg_log_level level)
+void hg_log_set_level(enum hg_log_level log_level)
 {
+    if ((unsigned)log_level >= HG_LOG_LEVEL_MAX)
+        return;
     outlet_lock();
-    outlet_level = level;
+    outlet_level = log_level;
     own_level_count = 0;
-    all_update_locked();
+    all_update();
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-enum hg_log_level amg_outlet_get_level(void)
+enum hg_log_level hg_log_get_level(void)
 {
     enum hg_log_level level = HG_LOG_LEVEL_NONE;
 
@@ -251,7 +282,8 @@ enum hg_log_level amg_outlet_get_level(void)
     return level;
 }
 
-bool amg_outlet_set_level_of(const char *name, enum hg_log_level level)
+/* False: no room for the name. */
+static bool own_level_set(const char *name, enum hg_log_level level)
 {
     unsigned at = 0;
     bool has_room = false;
@@ -264,41 +296,52 @@ bool amg_outlet_set_level_of(const char *name, enum hg_log_level level)
         strcpy(own_levels[at].name, name);
         own_levels[at].level = level;
         own_level_count += at == own_level_count ? 1 : 0;
-        all_update_locked();
+        all_update();
     }
     pthread_mutex_unlock(&outlet_mutex);
     return has_room;
 }
 
-bool amg_outlet_set_list(const char *list)
+void hg_log_set_subsys_level(const char *subsys, enum hg_log_level log_level)
 {
-    const char *text = list != NULL ? list : "";
+    if (subsys == NULL || (unsigned)log_level >= HG_LOG_LEVEL_MAX ||
+        !own_level_set(subsys, log_level))
+        AMG_LOG_WARNING("cls",
+            "the log level of outlet '%s' stays as it is: level %d is not 0 to "
+            "%d, the name has %zu bytes (31 at most), or 32 outlets have "
+            "levels already",
+            subsys != NULL ? subsys : "NULL", (int)log_level,
+            (int)HG_LOG_LEVEL_DEBUG, subsys != NULL ? strlen(subsys) : 0);
+}
 
-    if (strlen(text) >= sizeof(outlet_list))
-        return false;
+void hg_log_set_subsys(const char *log_subsys)
+{
+    const char *text = log_subsys != NULL ? log_subsys : "";
+
+    if (strlen(text) >= sizeof(outlet_list)) {
+        AMG_LOG_WARNING("cls",
+            "the list of log outlets stays as it was: a new one of %zu bytes "
+            "is too long",
+            strlen(text));
+        return;
+    }
     outlet_lock();
     if (text != outlet_list)
         strcpy(outlet_list, text);
-    all_update_locked();
+    all_update();
     pthread_mutex_unlock(&outlet_mutex);
-    return true;
 }
 
-const char *amg_outlet_get_list(void)
+const char *hg_log_get_subsys(void)
 {
     pthread_once(&outlet_once, outlet_start);
     return outlet_list;
 }
 
-bool amg_outlet_any_shows(enum hg_log_level level)
+bool amg_log_is_on(enum hg_log_level level)
 {
     pthread_once(&outlet_once, outlet_start);
     return (int32_t)level <= hg_atomic_get32(&outlet_loudest);
-}
-
-bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level)
-{
-    return (int32_t)level <= hg_atomic_get32(&outlet->level);
 }
 
 /* A line is formatted in a buffer on the stack and written by one call, so
@@ -306,53 +349,34 @@ bool amg_outlet_shows(struct hg_log_outlet *outlet, enum hg_log_level level)
 
 enum { WHO_CAP = 64 };
 
-_Static_assert((int)AMG_LOG_LEVEL_COUNT == (int)HG_LOG_LEVEL_MAX,
-    "the levels are those of mercury_log.h");
-
-static const char *const log_names[AMG_LOG_LEVEL_COUNT] = {
-    [AMG_LOG_LEVEL_NONE] = "none",
-    [AMG_LOG_LEVEL_FATAL] = "fatal",
-    [AMG_LOG_LEVEL_ERROR] = "error",
-    [AMG_LOG_LEVEL_WARNING] = "warning",
-    [AMG_LOG_LEVEL_MIN_DEBUG] = "min_debug",
-    [AMG_LOG_LEVEL_INFO] = "info",
-    [AMG_LOG_LEVEL_DEBUG] = "debug",
-};
-
 /* Guarded by `log_mutex`, except `log_rank`: */
 static char log_who[WHO_CAP];
 static atomic_int log_rank = -1; /* -1: no rank of a job */
-static amg_log_write_fn log_func = fprintf;
-static FILE *log_streams[AMG_LOG_LEVEL_COUNT]; /* NULL: stderr */
+static hg_log_func_t log_print = fprintf;
+static FILE *log_streams[HG_LOG_LEVEL_MAX]; /* NULL: stderr */
 
-static FILE *stream_of_locked(enum amg_log_level level)
+void amg_log_put(enum hg_log_level level, const char *program, const char *text,
+    const char *end)
 {
-    return log_streams[level] != NULL ? log_streams[level] : stderr;
-}
+    bool has_who = false;
+    FILE *stream = NULL;
 
-bool amg_log_is_on(enum amg_log_level level)
-{
-    return amg_outlet_any_shows((enum hg_log_level)level);
-}
-
-void amg_log_put(enum amg_log_level level, const char *program,
-    const char *text, const char *end)
-{
     pthread_mutex_lock(&log_mutex);
-    log_func(stream_of_locked(level), "%s%s%s%s: %s: %s%s", program,
-        log_who[0] == '\0' ? "" : " [", log_who, log_who[0] == '\0' ? "" : "]",
-        log_names[level], text, end);
+    has_who = log_who[0] != '\0';
+    stream = log_streams[level] != NULL ? log_streams[level] : stderr;
+    log_print(stream, "%s%s%s%s: %s: %s%s", program, has_who ? " [" : "",
+        log_who, has_who ? "]" : "", log_names[level], text, end);
     pthread_mutex_unlock(&log_mutex);
 }
 
 void amg_log_write(
-    enum amg_log_level level, const char *outlet, const char *format, ...)
+    enum hg_log_level level, const char *outlet, const char *format, ...)
 {
     char text[AMG_LOG_LINE_CAP];
     int len = 0;
     va_list args;
 
-    if (!amg_outlet_shows(amg_outlet_find(outlet), (enum hg_log_level)level))
+    if (!amg_outlet_shows(amg_outlet_find(outlet), level))
         return;
     len = snprintf(text, sizeof(text), "%s: ", outlet);
     va_start(args, format);
@@ -361,60 +385,71 @@ void amg_log_write(
     amg_log_put(level, "amalgam", text, "\n");
 }
 
-void amg_log_level_set(enum amg_log_level level)
-{
-    amg_outlet_set_level((enum hg_log_level)level);
-}
-
-enum amg_log_level amg_log_level_of(const char *name)
-{
-    unsigned level = 0;
-
-    while (
-        level < AMG_LOG_LEVEL_COUNT && strcasecmp(name, log_names[level]) != 0)
-        level++;
-    return (enum amg_log_level)level;
-}
-
-const char *amg_log_level_name(enum amg_log_level level)
-{
-    return level < AMG_LOG_LEVEL_COUNT ? log_names[level] : NULL;
-}
-
-void amg_log_func_set(amg_log_write_fn func)
+void hg_log_set_func(hg_log_func_t log_func)
 {
     pthread_mutex_lock(&log_mutex);
-    log_func = func != NULL ? func : fprintf;
+    log_print = log_func != NULL ? log_func : fprintf;
     pthread_mutex_unlock(&log_mutex);
 }
 
-amg_log_write_fn amg_log_func_get(void)
+hg_log_func_t hg_log_get_func(void)
 {
-    amg_log_write_fn func = NULL;
+    hg_log_func_t func = NULL;
 
     pthread_mutex_lock(&log_mutex);
-    func = log_func;
+    func = log_print;
     pthread_mutex_unlock(&log_mutex);
     return func;
 }
 
-void amg_log_stream_set(enum amg_log_level level, FILE *stream)
+/* Sets the stream of the levels from `first` to `last`. */
+static void streams_set(
+    enum hg_log_level first, enum hg_log_level last, FILE *stream)
 {
-    if (level >= AMG_LOG_LEVEL_COUNT)
-        return;
     pthread_mutex_lock(&log_mutex);
-    log_streams[level] = stream;
+    for (unsigned level = first; level <= last; level++)
+        log_streams[level] = stream;
     pthread_mutex_unlock(&log_mutex);
 }
 
-FILE *amg_log_stream_get(enum amg_log_level level)
+static FILE *stream_get(enum hg_log_level level)
 {
     FILE *stream = NULL;
 
     pthread_mutex_lock(&log_mutex);
-    stream = stream_of_locked(level);
+    stream = log_streams[level];
     pthread_mutex_unlock(&log_mutex);
-    return stream;
+    return stream != NULL ? stream : stderr;
+}
+
+void hg_log_set_stream_debug(FILE *stream)
+{
+    streams_set(HG_LOG_LEVEL_MIN_DEBUG, HG_LOG_LEVEL_DEBUG, stream);
+}
+
+FILE *hg_log_get_stream_debug(void)
+{
+    return stream_get(HG_LOG_LEVEL_DEBUG);
+}
+
+void hg_log_set_stream_warning(FILE *stream)
+{
+    streams_set(HG_LOG_LEVEL_WARNING, HG_LOG_LEVEL_WARNING, stream);
+}
+
+FILE *hg_log_get_stream_warning(void)
+{
+    return stream_get(HG_LOG_LEVEL_WARNING);
+}
+
+void hg_log_set_stream_error(FILE *stream)
+{
+    streams_set(HG_LOG_LEVEL_FATAL, HG_LOG_LEVEL_ERROR, stream);
+}
+
+FILE *hg_log_get_stream_error(void)
+{
+    return stream_get(HG_LOG_LEVEL_ERROR);
 }
 
 void amg_log_rank_set(int rank)
@@ -427,9 +462,9 @@ void amg_log_rank_set(int rank)
     atomic_store_explicit(&log_rank, rank, memory_order_relaxed);
 }
 
-enum amg_log_level amg_log_job_level(enum amg_log_level level)
+enum hg_log_level amg_log_job_level(enum hg_log_level level)
 {
     return atomic_load_explicit(&log_rank, memory_order_relaxed) <= 0
                ? level
-               : AMG_LOG_LEVEL_INFO;
+               : HG_LOG_LEVEL_INFO;
 }

@@ -87,7 +87,7 @@ static void counters_log(
         (unsigned long long)counters->bulk_count,
         (unsigned long long)counters->packed_msg_count,
         (unsigned long long)counters->packed_call_count);
-    amg_log_put(AMG_LOG_LEVEL_INFO, "amalgam", text, "\n");
+    amg_log_put(HG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 
 void amg_diag_end(hg_class_t *cls)

@@ -32,7 +32,7 @@ hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret)
         amg_context_posted(handle->info.context, handle->addr.route);
     else if (rc != HG_NOMEM)
         AMG_LOG(
-            rc == HG_HOSTUNREACH ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_ERROR,
+            rc == HG_HOSTUNREACH ? HG_LOG_LEVEL_WARNING : HG_LOG_LEVEL_ERROR,
             "rpc",
             "a call of RPC id 0x%" PRIx64 " from %s cannot be answered: %s",
             handle->info.id, amg_addr_text(&handle->addr, text, sizeof(text)),

@@ -89,7 +89,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
         return;
     owed = amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
     peer->state = AMG_SHM_PEER_GONE;
-    AMG_LOG(owed > 0 && has_died ? AMG_LOG_LEVEL_WARNING : AMG_LOG_LEVEL_INFO,
+    AMG_LOG(owed > 0 && has_died ? HG_LOG_LEVEL_WARNING : HG_LOG_LEVEL_INFO,
         "shm", "na+sm://%s, process %u, has %s; %u calls to it had not ended",
         peer->region.name, (unsigned)peer->region.pid,
         has_died ? "died, or called exec()" : "closed", (unsigned)owed);

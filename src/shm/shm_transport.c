@@ -324,7 +324,7 @@ static bool owing_log(struct amg_shm_domain *domain, bool is_over)
             continue;
         is_owed = true;
         domain->calls.ops->name(&domain->calls, &peer->calls, name);
-        AMG_LOG(is_over ? AMG_LOG_LEVEL_ERROR : AMG_LOG_LEVEL_WARNING, "cls",
+        AMG_LOG(is_over ? HG_LOG_LEVEL_ERROR : HG_LOG_LEVEL_WARNING, "cls",
             "%s has not handled %u calls of this process%s; it must make "
             "progress and trigger until this process has closed",
             name, owed, is_over ? ", which are given up" : "");

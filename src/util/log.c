@@ -7,14 +7,6 @@
 #include "mercury_class.h"
 #include "mercury_log.h"
 
-/* Sets the stream of the levels from `first` to `last`. */
-static void streams_set(
-    enum amg_log_level first, enum amg_log_level last, FILE *stream)
-{
-    for (int level = (int)first; level <= (int)last; level++)
-        amg_log_stream_set((enum amg_log_level)level, stream);
-}
-
 /* HG_LOG_LEVEL_MAX, after a warning: no level has that name. */
 static enum hg_log_level level_named(const char *name)
 {
@@ -66,104 +58,6 @@ void HG_Set_log_stream(const char *level, FILE *stream)
     }
 }
 
-void hg_log_set_level(enum hg_log_level log_level)
-{
-    if ((unsigned)log_level < HG_LOG_LEVEL_MAX)
-        amg_outlet_set_level(log_level);
-}
-
-enum hg_log_level hg_log_get_level(void)
-{
-    return amg_outlet_get_level();
-}
-
-void hg_log_set_subsys(const char *log_subsys)
-{
-    if (!amg_outlet_set_list(log_subsys))
-        AMG_LOG_WARNING("cls",
-            "the list of log outlets stays as it was: a new one of %zu bytes "
-            "is too long",
-            strlen(log_subsys));
-}
-
-const char *hg_log_get_subsys(void)
-{
-    return amg_outlet_get_list();
-}
-
-void hg_log_set_subsys_level(const char *subsys, enum hg_log_level log_level)
-{
-    if (subsys == NULL || (unsigned)log_level >= HG_LOG_LEVEL_MAX ||
-        !amg_outlet_set_level_of(subsys, log_level))
-        AMG_LOG_WARNING("cls",
-            "the log level of outlet '%s' stays as it is: level %d is not 0 to "
-            "%d, the name has %zu bytes (31 at most), or 32 outlets have "
-            "levels already",
-            subsys != NULL ? subsys : "NULL", (int)log_level,
-            (int)HG_LOG_LEVEL_DEBUG, subsys != NULL ? strlen(subsys) : 0);
-}
-
-enum hg_log_level hg_log_name_to_level(const char *log_level)
-{
-    return log_level != NULL ? (enum hg_log_level)amg_log_level_of(log_level)
-                             : HG_LOG_LEVEL_MAX;
-}
-
-const char *hg_log_level_to_string(enum hg_log_level log_level)
-{
-    return amg_log_level_name((enum amg_log_level)log_level);
-}
-
-void hg_log_set_func(hg_log_func_t log_func)
-{
-    amg_log_func_set(log_func);
-}
-
-hg_log_func_t hg_log_get_func(void)
-{
-    return amg_log_func_get();
-}
-
-void hg_log_set_stream_debug(FILE *stream)
-{
-    streams_set(AMG_LOG_LEVEL_MIN_DEBUG, AMG_LOG_LEVEL_DEBUG, stream);
-}
-
-FILE *hg_log_get_stream_debug(void)
-{
-    return amg_log_stream_get(AMG_LOG_LEVEL_DEBUG);
-}
-
-void hg_log_set_stream_warning(FILE *stream)
-{
-    streams_set(AMG_LOG_LEVEL_WARNING, AMG_LOG_LEVEL_WARNING, stream);
-}
-
-FILE *hg_log_get_stream_warning(void)
-{
-    return amg_log_stream_get(AMG_LOG_LEVEL_WARNING);
-}
-
-void hg_log_set_stream_error(FILE *stream)
-{
-    streams_set(AMG_LOG_LEVEL_FATAL, AMG_LOG_LEVEL_ERROR, stream);
-}
-
-FILE *hg_log_get_stream_error(void)
-{
-    return amg_log_stream_get(AMG_LOG_LEVEL_ERROR);
-}
-
-void hg_log_outlet_register(struct hg_log_outlet *outlet)
-{
-    amg_outlet_register(outlet);
-}
-
-void hg_log_outlet_deregister(struct hg_log_outlet *outlet)
-{
-    amg_outlet_deregister(outlet);
-}
-
 void hg_log_dump_counters(struct hg_log_outlet *outlet)
 {
     if (outlet != NULL && outlet->debug_log != NULL)
@@ -208,8 +102,7 @@ void hg_log_vwrite(struct hg_log_outlet *outlet, enum hg_log_level log_level,
     if (file != NULL)
         text_add(text, len, " (%s:%u%s%s)", file, line, func != NULL ? " " : "",
             func != NULL ? func : "");
-    amg_log_put(
-        (enum amg_log_level)log_level, root->name, text, no_return ? "" : "\n");
+    amg_log_put(log_level, root->name, text, no_return ? "" : "\n");
     /* An error shows what led to it. */
     if (log_level <= HG_LOG_LEVEL_ERROR && outlet->debug_log != NULL &&
         amg_outlet_shows(outlet, HG_LOG_LEVEL_MIN_DEBUG))

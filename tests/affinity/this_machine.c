@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     const struct amg_machine *machine = NULL;
     bool has_hwloc = true;
 
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     if (strcmp(scene, "places") == 0 && !places_play())
         return EXIT_SKIP;
     machine = load();

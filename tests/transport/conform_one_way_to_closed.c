@@ -70,11 +70,11 @@ static void lose(struct harness *h)
 static void test(struct harness *h)
 {
     h->serve = serve;
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    amg_log_func_set(line_count);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
+    hg_log_set_func(line_count);
     for (int i = 0; i < ROUNDS; i++)
         lose(h);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     CHECK(h, atomic_load(&lines) == 1);
 }
 

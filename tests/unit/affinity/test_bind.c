@@ -165,6 +165,6 @@ int main(void)
     unsetenv("OMP_PROC_BIND");
     unsetenv("OMP_PLACES");
     unsetenv("GOMP_CPU_AFFINITY");
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

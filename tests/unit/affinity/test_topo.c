@@ -150,6 +150,6 @@ int main(void)
         cmocka_unit_test(test_topo_this_has_what_the_process_may_use),
     };
 
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

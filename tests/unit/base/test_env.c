@@ -87,10 +87,10 @@ static void test_env_misspelt_name_is_logged(void **state)
     setenv("AMALGAM_CREDIT", "4", 1);       /* one left out */
     setenv("AMALGAM_MY_OWN_THING", "1", 1); /* near nothing */
     setenv("AMALGAM_WAIT", "sleep", 1);     /* right */
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     amg_env_check();
     amg_env_check();
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     assert_int_equal(atomic_load(&log_lines), 2);
     assert_true(
         log_has("AMALGAM_TRANSPROT, which nothing reads: is AMALGAM_TRANSPORT "

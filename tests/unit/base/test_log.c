@@ -36,9 +36,9 @@ static int log_setup(void **state)
     (void)state;
     log_text[0] = '\0';
     log_stream_seen = NULL;
-    amg_log_func_set(log_catch);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
-    (void)amg_outlet_set_list("");
+    hg_log_set_func(log_catch);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
+    hg_log_set_subsys("");
     amg_log_rank_set(-1);
     return 0;
 }
@@ -46,8 +46,8 @@ static int log_setup(void **state)
 static int log_teardown(void **state)
 {
     (void)state;
-    amg_log_func_set(NULL);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    hg_log_set_func(NULL);
+    hg_log_set_stream_error(NULL);
     return 0;
 }
 
@@ -60,33 +60,33 @@ static void test_log_level_hides_what_is_above(void **state)
     assert_non_null(strstr(log_text, "error: cls: an error 1\n"));
     assert_non_null(strstr(log_text, "warning: cls: a warning 2\n"));
     assert_null(strstr(log_text, "info 3"));
-    assert_false(amg_log_is_on(AMG_LOG_LEVEL_INFO));
-    amg_log_level_set(AMG_LOG_LEVEL_DEBUG);
-    assert_true(amg_log_is_on(AMG_LOG_LEVEL_DEBUG));
+    assert_false(amg_log_is_on(HG_LOG_LEVEL_INFO));
+    hg_log_set_level(HG_LOG_LEVEL_DEBUG);
+    assert_true(amg_log_is_on(HG_LOG_LEVEL_DEBUG));
     AMG_LOG_DEBUG("cls", "a detail");
     assert_non_null(strstr(log_text, "a detail"));
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
-    assert_false(amg_log_is_on(AMG_LOG_LEVEL_ERROR));
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
+    assert_false(amg_log_is_on(HG_LOG_LEVEL_ERROR));
 }
 
 static void test_log_level_of_knows_names(void **state)
 {
     (void)state;
-    assert_int_equal(amg_log_level_of("none"), AMG_LOG_LEVEL_NONE);
-    assert_int_equal(amg_log_level_of("WARNING"), AMG_LOG_LEVEL_WARNING);
-    assert_int_equal(amg_log_level_of("debug"), AMG_LOG_LEVEL_DEBUG);
-    assert_int_equal(amg_log_level_of("loud"), AMG_LOG_LEVEL_COUNT);
+    assert_int_equal(hg_log_name_to_level("none"), HG_LOG_LEVEL_NONE);
+    assert_int_equal(hg_log_name_to_level("WARNING"), HG_LOG_LEVEL_WARNING);
+    assert_int_equal(hg_log_name_to_level("debug"), HG_LOG_LEVEL_DEBUG);
+    assert_int_equal(hg_log_name_to_level("loud"), HG_LOG_LEVEL_MAX);
 }
 
 static void test_log_subsys_shows_and_hides(void **state)
 {
     (void)state;
-    (void)amg_outlet_set_list("bulk,rpc");
+    hg_log_set_subsys("bulk,rpc");
     AMG_LOG_ERROR("cls", "one");
     AMG_LOG_ERROR("rpc", "two");
     assert_null(strstr(log_text, "one"));
     assert_non_null(strstr(log_text, "two"));
-    (void)amg_outlet_set_list("~rpc");
+    hg_log_set_subsys("~rpc");
     AMG_LOG_ERROR("cls", "three");
     AMG_LOG_ERROR("rpc", "four");
     assert_non_null(strstr(log_text, "three"));
@@ -106,7 +106,7 @@ static void test_log_stream_is_passed_on(void **state)
     (void)state;
     AMG_LOG_ERROR("cls", "text");
     assert_ptr_equal(log_stream_seen, stderr);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, stdout);
+    hg_log_set_stream_error(stdout);
     AMG_LOG_ERROR("cls", "text");
     assert_ptr_equal(log_stream_seen, stdout);
     AMG_LOG_WARNING("cls", "text");

@@ -22,29 +22,29 @@ static HG_LOG_OUTLET_DECL(loud) = HG_LOG_OUTLET_SUBSYS_STATE_INITIALIZER(
 static int outlet_setup(void **state)
 {
     (void)state;
-    amg_outlet_set_level(HG_LOG_LEVEL_WARNING);
-    assert_true(amg_outlet_set_list(NULL));
-    amg_outlet_register(&HG_LOG_OUTLET(top));
-    amg_outlet_register(&HG_LOG_OUTLET(mid));
-    amg_outlet_register(&HG_LOG_OUTLET(noisy));
-    amg_outlet_register(&HG_LOG_OUTLET(loud));
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
+    hg_log_set_subsys(NULL);
+    hg_log_outlet_register(&HG_LOG_OUTLET(top));
+    hg_log_outlet_register(&HG_LOG_OUTLET(mid));
+    hg_log_outlet_register(&HG_LOG_OUTLET(noisy));
+    hg_log_outlet_register(&HG_LOG_OUTLET(loud));
     return 0;
 }
 
 static int outlet_teardown(void **state)
 {
     (void)state;
-    amg_outlet_deregister(&HG_LOG_OUTLET(top));
-    amg_outlet_deregister(&HG_LOG_OUTLET(mid));
-    amg_outlet_deregister(&HG_LOG_OUTLET(noisy));
-    amg_outlet_deregister(&HG_LOG_OUTLET(loud));
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(top));
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(mid));
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(noisy));
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(loud));
     return 0;
 }
 
 /* The levels of top, mid, noisy and loud, one digit each; 0 is hidden. */
 static int levels_with(const char *list)
 {
-    assert_true(amg_outlet_set_list(list));
+    hg_log_set_subsys(list);
     return 1000 * hg_atomic_get32(&HG_LOG_OUTLET(top).level) +
            100 * hg_atomic_get32(&HG_LOG_OUTLET(mid).level) +
            10 * hg_atomic_get32(&HG_LOG_OUTLET(noisy).level) +
@@ -66,20 +66,20 @@ static void test_outlet_list_shows_and_hides_trees(void **state)
     assert_int_equal(levels_with("to,topp,~"), 3);
     /* The last word wins, and blanks separate words, too. */
     assert_int_equal(levels_with("~top, top"), 3303);
-    assert_string_equal(amg_outlet_get_list(), "~top, top");
+    assert_string_equal(hg_log_get_subsys(), "~top, top");
 }
 
 static void test_outlet_list_governs_the_librarys_own(void **state)
 {
     (void)state;
-    assert_true(amg_outlet_set_list("hg,~rpc,msg"));
+    hg_log_set_subsys("hg,~rpc,msg");
     assert_true(amg_outlet_shows(amg_outlet_find("cls"), HG_LOG_LEVEL_ERROR));
     assert_false(amg_outlet_shows(amg_outlet_find("rpc"), HG_LOG_LEVEL_ERROR));
     assert_true(amg_outlet_shows(amg_outlet_find("msg"), HG_LOG_LEVEL_ERROR));
     assert_false(amg_outlet_shows(amg_outlet_find("mpi"), HG_LOG_LEVEL_ERROR));
     assert_false(
         amg_outlet_shows(amg_outlet_find("rpc_ref"), HG_LOG_LEVEL_ERROR));
-    assert_true(amg_outlet_set_list("perf"));
+    hg_log_set_subsys("perf");
     assert_true(amg_outlet_shows(amg_outlet_find("perf"), HG_LOG_LEVEL_ERROR));
     assert_string_equal(amg_outlet_find("nobody")->name, "hg");
 }
@@ -87,22 +87,22 @@ static void test_outlet_list_governs_the_librarys_own(void **state)
 static void test_outlet_level_of_one_holds_below_it(void **state)
 {
     (void)state;
-    assert_true(amg_outlet_set_level_of("mid", HG_LOG_LEVEL_DEBUG));
+    hg_log_set_subsys_level("mid", HG_LOG_LEVEL_DEBUG);
     assert_int_equal(levels_with(""), 3606);
-    assert_true(amg_outlet_set_level_of("noisy", HG_LOG_LEVEL_ERROR));
+    hg_log_set_subsys_level("noisy", HG_LOG_LEVEL_ERROR);
     assert_int_equal(levels_with(""), 3626);
     assert_int_equal(levels_with("~noisy"), 3606);
-    assert_true(amg_outlet_set_level_of("mid", HG_LOG_LEVEL_INFO));
+    hg_log_set_subsys_level("mid", HG_LOG_LEVEL_INFO);
     assert_int_equal(levels_with(""), 3525);
-    assert_false(amg_outlet_any_shows(HG_LOG_LEVEL_DEBUG));
-    assert_true(amg_outlet_set_level_of("bulk", HG_LOG_LEVEL_DEBUG));
-    assert_true(amg_outlet_any_shows(HG_LOG_LEVEL_DEBUG));
+    assert_false(amg_log_is_on(HG_LOG_LEVEL_DEBUG));
+    hg_log_set_subsys_level("bulk", HG_LOG_LEVEL_DEBUG);
+    assert_true(amg_log_is_on(HG_LOG_LEVEL_DEBUG));
     assert_true(amg_outlet_shows(amg_outlet_find("bulk"), HG_LOG_LEVEL_DEBUG));
     assert_false(amg_outlet_shows(amg_outlet_find("rpc"), HG_LOG_LEVEL_DEBUG));
-    amg_outlet_set_level(HG_LOG_LEVEL_ERROR);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
     assert_int_equal(levels_with(""), 2202);
-    assert_int_equal(amg_outlet_get_level(), HG_LOG_LEVEL_ERROR);
-    assert_false(amg_outlet_any_shows(HG_LOG_LEVEL_DEBUG));
+    assert_int_equal(hg_log_get_level(), HG_LOG_LEVEL_ERROR);
+    assert_false(amg_log_is_on(HG_LOG_LEVEL_DEBUG));
 }
 
 static void test_outlet_too_much_changes_nothing(void **state)
@@ -112,33 +112,33 @@ static void test_outlet_too_much_changes_nothing(void **state)
     (void)state;
     memset(list, 'x', sizeof(list));
     list[sizeof(list) - 1] = '\0';
-    assert_true(amg_outlet_set_list("top"));
-    assert_false(amg_outlet_set_list(list));
-    assert_string_equal(amg_outlet_get_list(), "top");
+    hg_log_set_subsys("top");
+    hg_log_set_subsys(list);
+    assert_string_equal(hg_log_get_subsys(), "top");
     memset(name, 'x', sizeof(name));
     name[32] = '\0';
-    assert_false(amg_outlet_set_level_of(name, HG_LOG_LEVEL_DEBUG));
+    hg_log_set_subsys_level(name, HG_LOG_LEVEL_DEBUG);
     for (unsigned i = 0; i < 32; i++) {
         snprintf(name, sizeof(name), "name_%u", i);
-        assert_true(amg_outlet_set_level_of(name, HG_LOG_LEVEL_DEBUG));
+        hg_log_set_subsys_level(name, HG_LOG_LEVEL_DEBUG);
     }
-    assert_false(amg_outlet_set_level_of("mid", HG_LOG_LEVEL_DEBUG));
-    assert_true(amg_outlet_set_level_of(name, HG_LOG_LEVEL_ERROR));
+    hg_log_set_subsys_level("mid", HG_LOG_LEVEL_DEBUG);
+    hg_log_set_subsys_level(name, HG_LOG_LEVEL_ERROR);
     assert_int_equal(levels_with(""), 3303);
 }
 
 static void test_outlet_unknown_shows_nothing(void **state)
 {
     (void)state;
-    amg_outlet_register(&HG_LOG_OUTLET(top)); /* a second time */
-    amg_outlet_deregister(&HG_LOG_OUTLET(top));
-    amg_outlet_deregister(&HG_LOG_OUTLET(top));
-    amg_outlet_set_level(HG_LOG_LEVEL_DEBUG);
+    hg_log_outlet_register(&HG_LOG_OUTLET(top)); /* a second time */
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(top));
+    hg_log_outlet_deregister(&HG_LOG_OUTLET(top));
+    hg_log_set_level(HG_LOG_LEVEL_DEBUG);
     assert_int_equal(levels_with(""), 606);
-    amg_outlet_register(&HG_LOG_OUTLET(top));
+    hg_log_outlet_register(&HG_LOG_OUTLET(top));
     assert_int_equal(levels_with(""), 6606);
-    amg_outlet_register(NULL);
-    amg_outlet_deregister(NULL);
+    hg_log_outlet_register(NULL);
+    hg_log_outlet_deregister(NULL);
 }
 
 int main(void)

@@ -128,7 +128,7 @@ static void test_pool_holds_blocks_up_to_its_length(void **state)
     struct amg_class_pool *pool = pool_make(LEN);
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
         size_t unit = lens[i] < PAGE ? 64 : PAGE;
         size_t count = LEN / ((lens[i] + unit - 1) / unit * unit);
@@ -156,7 +156,7 @@ static void test_pool_holds_blocks_up_to_its_length(void **state)
     blocks[0] = amg_class_pool_alloc(pool, LEN + 1, AMG_CLASS_POOL_ANY);
     assert_false(is_of(pool, blocks[0]));
     amg_class_pool_free(pool, blocks[0]);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     amg_class_pool_destroy(pool);
 }
 
@@ -234,7 +234,7 @@ static void test_pool_used_up_takes_heap(void **state)
     unsigned char *more = NULL;
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     assert_true(is_of(pool, all));
     more = amg_class_pool_alloc(pool, PAGE, AMG_CLASS_POOL_ZEROS);
     assert_non_null(more);
@@ -253,7 +253,7 @@ static void test_pool_used_up_takes_heap(void **state)
     assert_true(is_of(pool, more));
     amg_class_pool_free(pool, more);
     amg_class_pool_destroy(pool);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     assert_int_equal(live_now(), live);
 }
 
@@ -280,7 +280,7 @@ static void test_pool_without_memory_for_its_records(void **state)
     void *ptrs[8];
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     for (uint64_t n = 1; n <= 2; n++) {
         amg_mem_fail_nth(n);
         assert_int_equal(amg_class_pool_create(LEN, &pool), HG_NOMEM);
@@ -298,7 +298,7 @@ static void test_pool_without_memory_for_its_records(void **state)
     for (int i = 0; i < 8; i++)
         amg_class_pool_free(pool, ptrs[i]);
     amg_class_pool_destroy(pool);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     assert_int_equal(live_now(), live);
 }
 
@@ -309,7 +309,7 @@ static void test_pool_without_memory_for_a_cut(void **state)
     uint64_t live = live_now();
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     for (uint64_t n = 1; n <= 4; n++) {
         struct amg_class_pool *pool = pool_make(LEN);
         void *small = amg_class_pool_alloc(pool, 500, AMG_CLASS_POOL_ANY);
@@ -328,7 +328,7 @@ static void test_pool_without_memory_for_a_cut(void **state)
         amg_class_pool_free(pool, whole);
         amg_class_pool_destroy(pool);
     }
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     assert_int_equal(live_now(), live);
 }
 
@@ -380,7 +380,7 @@ static void test_pool_threads_at_random(void **state)
     void *whole = NULL;
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     for (unsigned i = 0; i < THREADS; i++) {
         workers[i] = (struct worker){pool, i + 1, (int)i, false};
         assert_int_equal(
@@ -390,7 +390,7 @@ static void test_pool_threads_at_random(void **state)
         pthread_join(threads[i], NULL);
         assert_true(workers[i].is_good);
     }
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     whole = amg_class_pool_alloc(pool, 1 << 20, AMG_CLASS_POOL_ANY);
     assert_true(is_of(pool, whole));
     amg_class_pool_free(pool, whole);

@@ -102,15 +102,15 @@ static int setup(void **state)
     unsetenv("AMALGAM_WAIT");
     unsetenv("AMALGAM_PROGRESS_CPUS");
     log_clear();
-    amg_log_func_set(log_keep);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_func(log_keep);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     return 0;
 }
 

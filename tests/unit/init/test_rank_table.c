@@ -77,14 +77,14 @@ static int log_setup(void **state)
     node = (struct amg_node){
         .boot = &boot, .rank = MINE, .size = RANKS, .node_count = RANKS};
     log_file = tmpfile();
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, log_file);
+    hg_log_set_stream_error(log_file);
     return log_file == NULL;
 }
 
 static int log_teardown(void **state)
 {
     (void)state;
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    hg_log_set_stream_error(NULL);
     return fclose(log_file);
 }
 

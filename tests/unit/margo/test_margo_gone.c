@@ -52,7 +52,7 @@ static void test_handle_freed_logs_one_line(void **state)
     assert_int_equal(
         HG_Create(mid->hg_context, HG_ADDR_NULL, 0, &handle), HG_SUCCESS);
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
-    amg_log_func_set(line_keep);
+    hg_log_set_func(line_keep);
     refused(margo_get_input(handle, &number), "margo_get_input", handle);
     refused(margo_free_input(handle, &number), "margo_free_input", handle);
     refused(margo_get_output(handle, &number), "margo_get_output", handle);
@@ -60,7 +60,7 @@ static void test_handle_freed_logs_one_line(void **state)
     refused(margo_forward(handle, &number), "margo_forward", handle);
     refused(margo_respond(handle, &number), "margo_respond", handle);
     refused(margo_destroy(handle), "margo_destroy", handle);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     margo_finalize(mid);
 }
 

@@ -61,8 +61,9 @@ static void test_rpc_registered_in_turn_takes_memory_once(void **state)
 
 static void log_to(FILE *stream)
 {
-    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
-        amg_log_stream_set((enum amg_log_level)level, stream);
+    hg_log_set_stream_error(stream);
+    hg_log_set_stream_warning(stream);
+    hg_log_set_stream_debug(stream);
 }
 
 /* Like `margo_forward` to a provider that no process serves: HG_NOENTRY. */

@@ -50,7 +50,7 @@ static int log_read(FILE *stream, const char *format, ...)
 static void late_rank_is_named(bool is_silent)
 {
     pair_open(0);
-    amg_log_func_set(log_read);
+    hg_log_set_func(log_read);
     has_told = false;
     if (pair_rank == 0) {
         UNTIL(has_told)
@@ -62,7 +62,7 @@ static void late_rank_is_named(bool is_silent)
         UNTIL(amg_mpi_domain_of(pair_domain)->disconnect.has_told)
         CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
     }
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     pair_sync(is_silent && pair_rank == pair_size - 1);
     pair_close();
 }
@@ -87,7 +87,7 @@ static void missing_rank_is_named(void)
         ep_close();
         return;
     }
-    amg_log_func_set(log_read);
+    hg_log_set_func(log_read);
     if (pair_rank == 0) {
         struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
 
@@ -97,7 +97,7 @@ static void missing_rank_is_named(void)
     }
     UNTIL(pair_t->domain.quiesce(pair_domain) == HG_TIMEOUT);
     CHECK(has_named_any && has_named_last);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     pair_sync(true);
     ep_close();
 }

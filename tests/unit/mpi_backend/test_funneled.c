@@ -51,7 +51,7 @@ int main(void)
     pair_protocol = "rma";
     pair_open(0);
     CHECK(amg_mpi_domain_of(pair_domain)->rma != NULL);
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     CHECK(pair_t->bulk.reg(pair_domain, &segment, 1, AMG_MEM_READ, &mem) ==
           HG_SUCCESS);
     CHECK(exports()->windows->regions.count == 1);

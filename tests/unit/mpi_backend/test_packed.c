@@ -356,7 +356,7 @@ int main(int argc, char **argv)
     is_packing = both_pack || pair_rank != atoi(argv[1]);
     if (!is_packing)
         setenv("AMALGAM_PACK_BYTES", "0", 1);
-    amg_log_func_set(log_read);
+    hg_log_set_func(log_read);
     pair_open(CREDITS);
     domain = amg_mpi_domain_of(pair_domain);
     test_all();

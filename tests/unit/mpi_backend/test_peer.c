@@ -121,7 +121,7 @@ int main(void)
 
     setenv("AMALGAM_SILENT_MS", "20", 1);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
-    amg_log_func_set(log_read);
+    hg_log_set_func(log_read);
     pair_open(0);
     domain = amg_mpi_domain_of(pair_domain);
     silent_rank_is_named();

@@ -184,7 +184,7 @@ int main(void)
     pair_open(0);
     CHECK(rma() != NULL);
     pair_turns_make();
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     far = amg_mem_zalloc(LEN);
     near = amg_mem_zalloc(LEN);
     CHECK(far != NULL && near != NULL);

@@ -214,14 +214,14 @@ void fake_start(const struct fake_offer *offers, size_t count)
     amg_ofi_call_set(&fake_call);
     memset(&fake_look, 0, sizeof(fake_look));
     fake_log_clear();
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     amg_ofi_env_forget();
 }
 
 void fake_stop(void)
 {
     amg_ofi_call_set(NULL);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
 }
 
 bool fake_has_logged(const char *text)

@@ -132,6 +132,6 @@ int main(void)
         cmocka_unit_test(test_text_malformed_is_refused),
     };
 
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

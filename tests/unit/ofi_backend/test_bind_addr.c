@@ -275,7 +275,7 @@ static int start(void **state)
 {
     (void)state;
     fake_start(offers, COUNT_OF(offers));
-    amg_log_level_set(AMG_LOG_LEVEL_INFO);
+    hg_log_set_level(HG_LOG_LEVEL_INFO);
     memset(&machine, 0, sizeof(machine));
     for (unsigned i = 0; i < COUNT_OF(pus); i++) {
         pus[i] = (struct amg_pu){.cpu = (uint16_t)i,
@@ -309,7 +309,7 @@ static int stop(void **state)
     if (chosen != NULL)
         fi_freeinfo(chosen);
     chosen = NULL;
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     fake_stop();
     return 0;
 }

@@ -360,7 +360,7 @@ static int start(void **state)
     fake_call.cq_open = call_cq_open;
     fake_call.cq_wait_fd = call_cq_wait_fd;
     fake_call.cq_trywait = call_cq_trywait;
-    amg_log_level_set(AMG_LOG_LEVEL_INFO);
+    hg_log_set_level(HG_LOG_LEVEL_INFO);
     has_descriptor = true;
     trywaits = 0;
     return 0;

@@ -271,7 +271,7 @@ static void test_nth_call_fails_and_all_ends(void **state)
     bool has_failed = true;
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     for (unsigned n = 1; has_failed; n++) {
         assert_true(n < N_MAX);
         opened = 0;

@@ -219,7 +219,7 @@ int main(void)
     };
 
     srand(5);
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     setenv("AMALGAM_CONNECT_TIMEOUT_MS", "500", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ int world_start(void **state)
     struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     served = 0;
     info.na_init_info.max_contexts = 2;
     cls = HG_Init_opt2(
@@ -46,7 +46,7 @@ int world_start(void **state)
 int world_stop(void **state)
 {
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     if (HG_Addr_free(cls, self) != HG_SUCCESS ||
         (context != NULL && HG_Context_destroy(context) != HG_SUCCESS))
         return -1;

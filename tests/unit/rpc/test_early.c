@@ -260,7 +260,7 @@ static void test_early_program_keeps_nothing(void **state)
 static int start(void **state)
 {
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     served = 0;
     cls = HG_Init("self", HG_TRUE);
     context = cls == NULL ? NULL : HG_Context_create(cls);
@@ -270,7 +270,7 @@ static int start(void **state)
 static int stop(void **state)
 {
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     if (context != NULL && HG_Context_destroy(context) != HG_SUCCESS)
         return -1;
     return HG_Finalize(cls) == HG_SUCCESS ? 0 : -1;

@@ -91,9 +91,10 @@ static void test_registry_question_for_absent_rpc_logs_nothing(void **state)
 
     (void)state;
     assert_non_null(log);
-    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
-        amg_log_stream_set((enum amg_log_level)level, log);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_stream_error(log);
+    hg_log_set_stream_warning(log);
+    hg_log_set_stream_debug(log);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     assert_int_equal(HG_Registered(cls, 99, &is_there), HG_SUCCESS);
     assert_int_equal(is_there, 0);
     assert_int_equal(
@@ -107,9 +108,10 @@ static void test_registry_question_for_absent_rpc_logs_nothing(void **state)
     assert_int_equal(
         HG_Registered_disabled_response(cls, 99, &is_there), HG_NOENTRY);
     assert_int_equal(HG_Deregister(cls, 99), HG_NOENTRY);
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
-    for (int level = AMG_LOG_LEVEL_FATAL; level < AMG_LOG_LEVEL_COUNT; level++)
-        amg_log_stream_set((enum amg_log_level)level, NULL);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
+    hg_log_set_stream_error(NULL);
+    hg_log_set_stream_warning(NULL);
+    hg_log_set_stream_debug(NULL);
     assert_int_equal(ftell(log), 0);
     assert_int_equal(fclose(log), 0);
 }

@@ -96,7 +96,7 @@ static void test_copy_not_allowed_is_refused(void **state)
     struct exposer *f = *state;
 
     exposer_skip_without(f, AMG_SHM_COPY_CMA);
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     memset(f->local, 9, LEN);
     assert_int_equal(
         exposer_move(f, READ_ONLY, AMG_MEM_WRITE, 0, 1, NULL), HG_PERMISSION);
@@ -105,7 +105,7 @@ static void test_copy_not_allowed_is_refused(void **state)
     f->shown.keys[IN_HEAP].serial++;
     assert_int_equal(
         exposer_move(f, IN_HEAP, AMG_MEM_READ, 0, 1, NULL), HG_NOENTRY);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     for (size_t i = 0; i < LEN; i++)
         assert_int_equal(f->local[i], 9);
 }
@@ -116,7 +116,7 @@ static void test_copy_stops_where_memory_ends(void **state)
     uint64_t moved = 0;
 
     exposer_skip_without(f, AMG_SHM_COPY_CMA);
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     assert_int_equal(
         exposer_move(f, IN_HOLE, AMG_MEM_READ, 0, HOLE_LEN, &moved),
         HG_NA_ERROR);
@@ -126,7 +126,7 @@ static void test_copy_stops_where_memory_ends(void **state)
         exposer_move(f, IN_HOLE, AMG_MEM_WRITE, 0, HOLE_LEN, &moved),
         HG_NA_ERROR);
     assert_int_equal(moved, HOLE_LEN / 2);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     /* The memory was at fault, not the way. */
     assert_int_equal(
         exposer_move(f, IN_HEAP, AMG_MEM_READ, 0, 1, NULL), HG_SUCCESS);

@@ -148,7 +148,7 @@ static void test_lists_stop_where_memory_ends(void **state)
     exposer_skip_without(f, AMG_SHM_COPY_CMA);
     for (unsigned i = 0; i < HOLE_AT / ROW_LEN; i++)
         end += exposer_row_len(i);
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     assert_int_equal(
         move_rows(f, ROWS_IN_HOLE, AMG_MEM_READ, 0, sum, local, &moved),
         HG_NA_ERROR);
@@ -162,7 +162,7 @@ static void test_lists_stop_where_memory_ends(void **state)
         move_rows(f, ROWS_IN_HEAP, AMG_MEM_READ, 0, sum + 1, local, &moved),
         HG_OVERFLOW);
     assert_int_equal(moved, 0);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 #define TEST(name)                                                             \

@@ -190,11 +190,11 @@ static void test_end_waits_until_one_way_calls_are_safe(void **state)
         one_way_send(&client, peer);
         quiesce_expect(&client, HG_AGAIN);
         log_len = 0;
-        amg_log_func_set(log_keep);
+        hg_log_set_func(log_keep);
         shm->domain.report(client.domain);
         assert_non_null(strstr(log_text, "has not handled 2 calls"));
         assert_true(shm->domain.abandon(client.domain));
-        amg_log_func_set(NULL);
+        hg_log_set_func(NULL);
         assert_non_null(strstr(log_text, "given up"));
         /* Served, but the credits are not returned yet. */
         assert_int_equal(party_poll(&server), 2);
@@ -497,7 +497,7 @@ static void test_sleeper_that_could_not_be_woken_is_woken_later(void **state)
     char kept[AMG_SHM_PATH_CAP + 8];
 
     (void)state;
-    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
     party_child_start(&child, PARTY_SLEEPER, "");
     assert_int_equal(
         amg_shm_region_map(strstr(child.address, "//") + 2, &region),
@@ -524,7 +524,7 @@ static void test_sleeper_that_could_not_be_woken_is_woken_later(void **state)
     amg_shm_region_fini(&region);
     party_child_end(&child);
     party_close(&client);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 int main(void)

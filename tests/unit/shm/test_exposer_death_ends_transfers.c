@@ -395,6 +395,6 @@ int main(void)
         TEST(test_exposer_killed_wakes_sleeper),
     };
 
-    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,12 +118,12 @@ static void test_limit_of_file_sizes_is_an_error(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     none = (struct rlimit){0, old.rlim_max};
     log_len = 0;
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
     assert_int_equal(open_as("", &domain), HG_NA_ERROR);
     assert_int_not_equal(amg_mapping_open("test", 4096, &mapping), HG_SUCCESS);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
     assert_non_null(strstr(log_text, "ulimit -f"));
     assert_int_equal(open_as("", &domain), HG_SUCCESS);
     shm->domain.close(domain);

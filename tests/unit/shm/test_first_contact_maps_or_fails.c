@@ -70,8 +70,8 @@ static void node_open(const struct amg_shm_id *last)
     has_no_room = false;
     logged = tmpfile();
     assert_non_null(logged);
-    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, logged);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, logged);
+    hg_log_set_stream_warning(logged);
+    hg_log_set_stream_error(logged);
     for (unsigned i = 0; i < NODE; i++)
         party_open(&node[i], "", 0);
     for (unsigned i = 0; i < NODE; i++)
@@ -91,8 +91,8 @@ static int teardown(void **state)
     has_no_room = false;
     for (unsigned i = 0; i < NODE; i++)
         party_close(&node[i]);
-    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, NULL);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    hg_log_set_stream_warning(NULL);
+    hg_log_set_stream_error(NULL);
     return fclose(logged);
 }
 

@@ -299,7 +299,7 @@ static void test_keys_remove_waits_for_accesses_in_flight(void **state)
     struct amg_shm_view view;
     struct amg_seg_iter own_at;
 
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     assert_int_equal(
         amg_shm_access_enter(f->table, f->accessor, &access, &visit, &view),
         HG_SUCCESS);
@@ -311,7 +311,7 @@ static void test_keys_remove_waits_for_accesses_in_flight(void **state)
     assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
     amg_shm_access_leave(f->accessor, visit);
     hide(f, mem);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 static void test_keys_remove_does_not_wait_for_dead_processes(void **state)
@@ -347,7 +347,7 @@ static void test_keys_remove_waits_for_processes_that_may_live(void **state)
     unsigned visit = 0;
     struct amg_shm_view view;
 
-    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
     assert_int_equal(
         amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
@@ -356,7 +356,7 @@ static void test_keys_remove_waits_for_processes_that_may_live(void **state)
     amg_shm_access_leave(accessor, visit);
     hide(f, mem);
     amg_shm_access_release(accessor);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 static void test_keys_accessors_of_the_dead_are_reused(void **state)
@@ -399,9 +399,9 @@ static void test_keys_remove_checks_only_claimed_accessors(void **state)
     assert_int_equal(
         amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
-    amg_log_level_set(AMG_LOG_LEVEL_ERROR);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
     assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     amg_shm_access_leave(accessor, visit);
     hide(f, mem);
     for (int i = 1; i < VISITORS; i++)

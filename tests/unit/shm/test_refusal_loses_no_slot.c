@@ -90,7 +90,7 @@ static void test_refused_requests_are_never_served(void **state)
 
     (void)state;
     assert_non_null(log);
-    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, log);
+    hg_log_set_stream_warning(log);
     party_open(&server, "", 0);
     party_open(&client, "", 0);
     for (uint32_t i = 1; i <= TRIES; i++) {
@@ -121,7 +121,7 @@ static void test_refused_requests_are_never_served(void **state)
     assert_int_equal(server.served, 1);
     assert_int_equal(slots_taken(&server), 0);
     party_close(&server);
-    amg_log_stream_set(AMG_LOG_LEVEL_WARNING, NULL);
+    hg_log_set_stream_warning(NULL);
     assert_int_equal(fclose(log), 0);
 }
 
@@ -215,7 +215,7 @@ static void test_requests_wait_for_a_slot_in_order(void **state)
     struct amg_peer *peer = NULL;
 
     (void)state;
-    amg_log_level_set(0);
+    hg_log_set_level(0);
     party_open(&server, "", 0);
     party_open(&client, "", 0);
     slots_fill(&server, true);
@@ -239,7 +239,7 @@ static void test_requests_wait_for_a_slot_in_order(void **state)
     shm->addr.unref(client.domain, peer);
     party_close(&client);
     party_close(&server);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 static void test_request_without_a_slot_ends_with_its_peer(void **state)
@@ -250,7 +250,7 @@ static void test_request_without_a_slot_ends_with_its_peer(void **state)
     struct amg_peer *peer = NULL;
 
     (void)state;
-    amg_log_level_set(0);
+    hg_log_set_level(0);
     party_child_start(&server, PARTY_SLEEPER, "");
     party_open(&client, "", 0);
     peer = party_find(&client, server.address);
@@ -263,7 +263,7 @@ static void test_request_without_a_slot_ends_with_its_peer(void **state)
     assert_int_equal(party_wait(&client, &call), HG_HOSTUNREACH);
     shm->addr.unref(client.domain, peer);
     party_close(&client);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
 /* The owner has freed the slot, and a class of the same process has it now. */

@@ -187,11 +187,11 @@ static void test_view_more_than_64_bits_is_refused(void **state)
     struct amg_shm_key key;
     struct amg_mem *mem = NULL;
 
-    amg_log_level_set(AMG_LOG_LEVEL_NONE);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
     assert_int_equal(amg_shm_exposer_add(&f->keys, &amg_self_transport, parts,
                          3, AMG_MEM_READ, &mem),
         HG_INVALID_ARG);
-    amg_log_level_set(AMG_LOG_LEVEL_WARNING);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
     assert_null(mem);
     hide(f, expose(f, parts, 2, &key));
 }

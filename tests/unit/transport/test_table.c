@@ -46,10 +46,10 @@ static void test_table_full_refuses(void **state)
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
     assert_int_equal(
         amg_table_add(&table, objects, OWNER, &cookie), HG_SUCCESS);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, log);
+    hg_log_set_stream_error(log);
     assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
     assert_int_equal(amg_table_add(&table, objects, OWNER, &cookie), HG_NOMEM);
-    amg_log_stream_set(AMG_LOG_LEVEL_ERROR, NULL);
+    hg_log_set_stream_error(NULL);
     rewind(log);
     assert_non_null(fgets(line, sizeof(line), log));
     assert_non_null(strstr(line, "2 things are the limit of a class"));

@@ -256,13 +256,13 @@ static void test_proc_save_ptr_beyond_end_is_logged(void **state)
     struct hg_proc proc;
 
     (void)state;
-    amg_log_func_set(log_keep);
+    hg_log_set_func(log_keep);
     amg_proc_init(&proc, NULL, buf, sizeof(buf), HG_DECODE);
     assert_null(hg_proc_save_ptr(&proc, 20));
     assert_true(log_has("20 bytes are wanted, but 16 of 16 are left"));
     assert_non_null(hg_proc_save_ptr(&proc, 16));
     amg_proc_fini(&proc);
-    amg_log_func_set(NULL);
+    hg_log_set_func(NULL);
 }
 
 static void test_proc_free_touches_nothing(void **state)

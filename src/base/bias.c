@@ -128,8 +128,12 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
     unsigned from = AMG_LOCK_FREE;
 
     while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
-        if (owner == mark && amg_bias_enter(bias, mark))
-            return true;
+        if (owner == mark) {
+            if (atomic_load_explicit(&bias->busy, memory_order_relaxed) != 0)
+                return false; /* the calling thread holds the lock */
+            if (amg_bias_enter(bias, mark))
+                return true;
+        }
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
         /* For a failed try: an owner whose store of 0 to `busy` is not seen

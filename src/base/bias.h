@@ -119,12 +119,8 @@ static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
 /* amg_bias_lock_own() that also fails if the calling thread holds the lock. */
 static AMG_INLINE bool amg_bias_trylock_own(struct amg_bias *bias)
 {
-    uintptr_t mark = amg_bias_mark();
-
-    return AMG_LIKELY(atomic_load_explicit(
-                          &bias->owner, memory_order_relaxed) == mark) &&
-           atomic_load_explicit(&bias->busy, memory_order_relaxed) == 0 &&
-           amg_bias_enter(bias, mark);
+    return atomic_load_explicit(&bias->busy, memory_order_relaxed) == 0 &&
+           amg_bias_lock_own(bias);
 }
 
 static inline void amg_bias_unlock_own(struct amg_bias *bias)
@@ -158,14 +154,7 @@ static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 /* False: a thread holds the lock, possibly the calling thread. */
 static inline bool amg_bias_trylock(struct amg_bias *bias)
 {
-    uintptr_t mark = amg_bias_mark();
-
-    if (!AMG_LIKELY(
-            atomic_load_explicit(&bias->owner, memory_order_relaxed) == mark))
-        return amg_bias_trylock_slowly(bias);
-    if (atomic_load_explicit(&bias->busy, memory_order_relaxed) != 0)
-        return false;
-    return amg_bias_enter(bias, mark) || amg_bias_trylock_slowly(bias);
+    return amg_bias_trylock_own(bias) || amg_bias_trylock_slowly(bias);
 }
 
 static inline void amg_bias_unlock(struct amg_bias *bias)

@@ -174,51 +174,34 @@ uint64_t amg_env_number(enum amg_env_id id)
     return var->default_value;
 }
 
-enum {
-    NAME_CAP = 48, /* longer names are not checked */
-    NEAR = 2,      /* changes between a misspelt and the right name */
-};
+/* Letters in which a misspelt name differs from the right one. */
+enum { NEAR = 2 };
 
-/* The number of letters inserted, left out, changed, or exchanged with their
- * neighbours between two names, of at most NAME_CAP - 1 letters. */
-static unsigned name_distance(
+/* How far two names differ: the letters of the longer name between the common
+ * beginning and the common end of the two. */
+static size_t name_distance(
     const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    uint8_t rows[3][NAME_CAP]; /* i, i - 1 and i - 2 letters of `a` */
+    size_t least = a_len < b_len ? a_len : b_len;
+    size_t front = 0;
+    size_t back = 0;
 
-    for (size_t j = 0; j <= b_len; j++)
-        rows[0][j] = (uint8_t)j;
-    for (size_t i = 1; i <= a_len; i++) {
-        uint8_t *row = rows[i % 3];
-        const uint8_t *up = rows[(i + 2) % 3];
-        const uint8_t *far = rows[(i + 1) % 3];
-
-        row[0] = (uint8_t)i;
-        for (size_t j = 1; j <= b_len; j++) {
-            unsigned best = up[j - 1] + (a[i - 1] != b[j - 1]);
-
-            best = up[j] + 1u < best ? up[j] + 1u : best;
-            best = row[j - 1] + 1u < best ? row[j - 1] + 1u : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = far[j - 2] + 1u < best ? far[j - 2] + 1u : best;
-            row[j] = (uint8_t)best;
-        }
-    }
-    return rows[a_len % 3][b_len];
+    while (front < least && a[front] == b[front])
+        front++;
+    while (back < least - front && a[a_len - 1 - back] == b[b_len - 1 - back])
+        back++;
+    return a_len + b_len - least - front - back;
 }
 
 static void name_check(const char *name, size_t len)
 {
     const char *nearest = NULL;
-    unsigned least = NEAR + 1;
+    size_t least = NEAR + 1;
 
     for (unsigned id = 0; id < AMG_ENV_COUNT; id++) {
         const char *known = env_vars[id].name;
-        size_t known_len = strlen(known);
-        unsigned distance = 0;
+        size_t distance = name_distance(name, len, known, strlen(known));
 
-        AMG_ASSERT(known_len < NAME_CAP);
-        distance = name_distance(name, len, known, known_len);
         if (distance < least) {
             least = distance;
             nearest = known;
@@ -235,7 +218,7 @@ static void names_check(void)
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         size_t len = strcspn(*entry, "=");
 
-        if (**entry == 'A' && len < NAME_CAP)
+        if (**entry == 'A')
             name_check(*entry, len);
     }
 }

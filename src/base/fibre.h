@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stack switches announced to the sanitizers; empty functions in builds without
- * them. */
+/* Stack switches announced to the sanitizers; nothing in builds without them.
+ */
 #ifndef AMG_BASE_FIBRE_H
 #define AMG_BASE_FIBRE_H
 
@@ -36,51 +36,84 @@ struct amg_fibre {
 #if defined(AMG_FIBRE_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#elif defined(AMG_FIBRE_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
 
 static inline void amg_fibre_open(
     struct amg_fibre *fibre, const void *base, size_t len)
 {
     *fibre = (struct amg_fibre){.base = base, .len = len};
-}
-
-/* Called before the next thread runs on the stack. */
-static inline void amg_fibre_reuse(struct amg_fibre *fibre)
-{
-    (void)fibre;
-}
-
-/* The last thread left the stack at `sp`, for good. */
-static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
-{
-    const char *end = (const char *)fibre->base + fibre->len;
-
-    if (fibre->base != NULL && sp != NULL)
-        __asan_unpoison_memory_region(sp, (size_t)(end - (const char *)sp));
+#if defined(AMG_FIBRE_TSAN)
+    fibre->handle = __tsan_create_fiber(0);
+#endif
 }
 
 /* Opens the fibre of the stack on which the caller runs. */
 static inline void amg_fibre_open_own(struct amg_fibre *fibre)
 {
     *fibre = (struct amg_fibre){.base = NULL};
+#if defined(AMG_FIBRE_TSAN)
+    fibre->handle = __tsan_get_current_fiber();
+#endif
+}
+
+/* Called before the next thread runs on the stack. */
+static inline void amg_fibre_reuse(struct amg_fibre *fibre)
+{
+    (void)fibre;
+#if defined(AMG_FIBRE_TSAN)
+    if (++fibre->uses < AMG_FIBRE_USES)
+        return;
+    __tsan_destroy_fiber(fibre->handle);
+    amg_fibre_open(fibre, fibre->base, fibre->len);
+#endif
+}
+
+/* The last thread left the stack at `sp`, for good. */
+static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
+{
+    (void)fibre;
+    (void)sp;
+#if defined(AMG_FIBRE_ASAN)
+    if (fibre->base != NULL && sp != NULL)
+        __asan_unpoison_memory_region(
+            sp, (size_t)((const char *)fibre->base + fibre->len -
+                         (const char *)sp));
+#endif
 }
 
 static inline void amg_fibre_close(struct amg_fibre *fibre)
 {
     (void)fibre;
+#if defined(AMG_FIBRE_TSAN)
+    if (fibre->base != NULL)
+        __tsan_destroy_fiber(fibre->handle);
+#endif
 }
 
 /* Called right before a switch; `is_last`: `from` never runs again. */
 static inline void amg_fibre_leave(
     struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
 {
+    (void)from;
+    (void)to;
+    (void)is_last;
+#if defined(AMG_FIBRE_ASAN)
     __sanitizer_start_switch_fiber(
         is_last ? NULL : &from->handle, to->base, to->len);
+#elif defined(AMG_FIBRE_TSAN)
+    __tsan_switch_to_fiber(to->handle, 0);
+#endif
 }
 
 /* Called right after a switch from the stack `from`, on the stack `here`. */
 static inline void amg_fibre_arrive(
     struct amg_fibre *here, struct amg_fibre *from)
 {
+    (void)here;
+    (void)from;
+#if defined(AMG_FIBRE_ASAN)
     const void *base = NULL;
     size_t len = 0;
 
@@ -89,100 +122,7 @@ static inline void amg_fibre_arrive(
         from->base = base;
         from->len = len;
     }
-}
-#elif defined(AMG_FIBRE_TSAN)
-#include <sanitizer/tsan_interface.h>
-
-static inline void amg_fibre_open(
-    struct amg_fibre *fibre, const void *base, size_t len)
-{
-    *fibre = (struct amg_fibre){
-        .base = base, .len = len, .handle = __tsan_create_fiber(0)};
-}
-
-static inline void amg_fibre_reuse(struct amg_fibre *fibre)
-{
-    if (++fibre->uses < AMG_FIBRE_USES)
-        return;
-    __tsan_destroy_fiber(fibre->handle);
-    amg_fibre_open(fibre, fibre->base, fibre->len);
-}
-
-static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
-{
-    (void)fibre;
-    (void)sp;
-}
-
-static inline void amg_fibre_open_own(struct amg_fibre *fibre)
-{
-    *fibre = (struct amg_fibre){.handle = __tsan_get_current_fiber()};
-}
-
-static inline void amg_fibre_close(struct amg_fibre *fibre)
-{
-    if (fibre->base != NULL)
-        __tsan_destroy_fiber(fibre->handle);
-}
-
-static inline void amg_fibre_leave(
-    struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
-{
-    (void)from;
-    (void)is_last;
-    __tsan_switch_to_fiber(to->handle, 0);
-}
-
-static inline void amg_fibre_arrive(
-    struct amg_fibre *here, struct amg_fibre *from)
-{
-    (void)here;
-    (void)from;
-}
-#else
-static inline void amg_fibre_open(
-    struct amg_fibre *fibre, const void *base, size_t len)
-{
-    (void)fibre;
-    (void)base;
-    (void)len;
-}
-
-static inline void amg_fibre_reuse(struct amg_fibre *fibre)
-{
-    (void)fibre;
-}
-
-static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
-{
-    (void)fibre;
-    (void)sp;
-}
-
-static inline void amg_fibre_open_own(struct amg_fibre *fibre)
-{
-    (void)fibre;
-}
-
-static inline void amg_fibre_close(struct amg_fibre *fibre)
-{
-    (void)fibre;
-}
-
-static inline void amg_fibre_leave(
-    struct amg_fibre *from, const struct amg_fibre *to, bool is_last)
-{
-    (void)from;
-    (void)to;
-    (void)is_last;
-}
-
-static inline void amg_fibre_arrive(
-    struct amg_fibre *here, struct amg_fibre *from)
-{
-    (void)here;
-    (void)from;
-}
 #endif
+}
 
 #endif

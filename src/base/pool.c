@@ -18,6 +18,15 @@
 
 static struct amg_lock attics_lock AMG_LOCK_KEPT; /* guards all attics */
 
+static void *zeros_alloc(size_t align, size_t len)
+{
+    void *object = amg_mem_alloc_aligned(align, len);
+
+    if (object != NULL)
+        memset(object, 0, len);
+    return object;
+}
+
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
 {
     struct amg_link *object = NULL;
@@ -31,10 +40,7 @@ void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len)
     amg_lock_unlock(&attics_lock);
     if (object != NULL)
         return object;
-    object = amg_mem_alloc_aligned(align, len);
-    if (object != NULL)
-        memset(object, 0, len);
-    return amg_mem_hand_over(object);
+    return amg_mem_hand_over(zeros_alloc(align, len));
 }
 
 void amg_attic_put(struct amg_attic *attic, void *object)
@@ -98,21 +104,12 @@ void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
         fn(object);
 }
 
-static void *object_make(const struct amg_pool *pool)
-{
-    void *object = NULL;
-
-    if (pool->attic != NULL)
-        return amg_attic_get(pool->attic, pool->align, pool->object_len);
-    object = amg_mem_alloc_aligned(pool->align, pool->object_len);
-    if (object != NULL)
-        memset(object, 0, pool->object_len);
-    return object;
-}
-
 void *amg_pool_make(struct amg_pool *pool)
 {
-    void *object = object_make(pool);
+    void *object =
+        pool->attic != NULL
+            ? amg_attic_get(pool->attic, pool->align, pool->object_len)
+            : zeros_alloc(pool->align, pool->object_len);
 
     if (object == NULL)
         return NULL;

@@ -74,6 +74,7 @@ static inline void amg_pool_add_locked(struct amg_pool *pool, void *object)
 {
     struct amg_link *link = object;
 
+    AMG_ASSERT_HELD_BIAS(&pool->lock);
     AMG_ASSERT(pool->live > 0);
     link->next = pool->free;
     pool->free = link;

@@ -11,8 +11,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-typedef int (*print_fn)(FILE *stream, const char *format, ...);
-
 struct hg_dlog *hg_dlog_alloc(char *name, unsigned int lesize, int leloop)
 {
     struct hg_dlog *d = NULL;
@@ -155,36 +153,6 @@ static const char *text_or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-static void counters_print_locked(
-    struct hg_dlog *d, print_fn print, FILE *stream)
-{
-    struct hg_dlog_dcount32 *at32 = NULL;
-    struct hg_dlog_dcount64 *at64 = NULL;
-
-    STAILQ_FOREACH(at32, &d->cnts32, l)
-    print(stream, "# %s: %ld (%s)\n", at32->name,
-        (long)hg_atomic_get32(&at32->c), text_or_empty(at32->descr));
-    STAILQ_FOREACH(at64, &d->cnts64, l)
-    print(stream, "# %s: %lld (%s)\n", at64->name,
-        (long long)hg_atomic_get64(&at64->c), text_or_empty(at64->descr));
-}
-
-static void entries_print_locked(
-    struct hg_dlog *d, print_fn print, FILE *stream)
-{
-    unsigned at = (d->lefree + d->lesize - d->leadds) % d->lesize;
-
-    for (unsigned i = 0; i < d->leadds; i++) {
-        const struct hg_dlog_entry *entry = &d->le[at];
-
-        print(stream, "# %.6f %s:%u %s() %s %p\n",
-            hg_time_to_double(entry->time), text_or_empty(entry->file),
-            entry->line, text_or_empty(entry->func), text_or_empty(entry->msg),
-            entry->data);
-        at = (at + 1) % d->lesize;
-    }
-}
-
 void hg_dlog_dump(struct hg_dlog *d, int (*log_func)(FILE *, const char *, ...),
     FILE *stream, int trylock)
 {
@@ -193,17 +161,32 @@ void hg_dlog_dump(struct hg_dlog *d, int (*log_func)(FILE *, const char *, ...),
     log_func(stream, "# debug log %.*s: %u entries\n",
         (int)(HG_DLOG_MAGICLEN - strlen(HG_DLOG_STDMAGIC)),
         d->dlog_magic + strlen(HG_DLOG_STDMAGIC), d->leadds);
-    if (d->leadds > 0)
-        entries_print_locked(d, log_func, stream);
+    for (unsigned i = 0; i < d->leadds; i++) {
+        const struct hg_dlog_entry *entry =
+            &d->le[(d->lefree + d->lesize - d->leadds + i) % d->lesize];
+
+        log_func(stream, "# %.6f %s:%u %s() %s %p\n",
+            hg_time_to_double(entry->time), text_or_empty(entry->file),
+            entry->line, text_or_empty(entry->func), text_or_empty(entry->msg),
+            entry->data);
+    }
     hg_thread_mutex_unlock(&d->dlock);
 }
 
 void hg_dlog_dump_counters(struct hg_dlog *d,
     int (*log_func)(FILE *, const char *, ...), FILE *stream, int trylock)
 {
+    struct hg_dlog_dcount32 *at32 = NULL;
+    struct hg_dlog_dcount64 *at64 = NULL;
+
     if (!log_lock(d, trylock))
         return;
-    counters_print_locked(d, log_func, stream);
+    STAILQ_FOREACH(at32, &d->cnts32, l)
+    log_func(stream, "# %s: %ld (%s)\n", at32->name,
+        (long)hg_atomic_get32(&at32->c), text_or_empty(at32->descr));
+    STAILQ_FOREACH(at64, &d->cnts64, l)
+    log_func(stream, "# %s: %lld (%s)\n", at64->name,
+        (long long)hg_atomic_get64(&at64->c), text_or_empty(at64->descr));
     hg_thread_mutex_unlock(&d->dlock);
 }
 

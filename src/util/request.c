@@ -72,20 +72,6 @@ static bool request_is_done(const hg_request_t *request)
     AMG_ALIVE((request) != NULL && state_of(request) != REQUEST_GONE,          \
         "request", (request))
 
-static hg_return_t changed_init(pthread_cond_t *cond)
-{
-    pthread_condattr_t attr;
-    int err = pthread_condattr_init(&attr);
-
-    if (err != 0)
-        return HG_NOMEM;
-    err = pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    if (err == 0)
-        err = pthread_cond_init(cond, &attr);
-    pthread_condattr_destroy(&attr);
-    return err == 0 ? HG_SUCCESS : HG_NOMEM;
-}
-
 hg_request_class_t *hg_request_init(hg_request_progress_func_t progress_func,
     hg_request_trigger_func_t trigger_func, void *arg)
 {
@@ -101,7 +87,7 @@ hg_request_class_t *hg_request_init(hg_request_progress_func_t progress_func,
     cls->arg = arg;
     if (pthread_mutex_init(&cls->mutex, NULL) != 0)
         goto free_class;
-    if (changed_init(&cls->changed) != HG_SUCCESS)
+    if (pthread_cond_init(&cls->changed, NULL) != 0)
         goto destroy_mutex;
     return cls;
 
@@ -213,31 +199,24 @@ static void request_drive(const hg_request_t *request, uint64_t deadline_ns)
     }
 }
 
-/* Sleeps until something changed or the time is over. */
-static bool changed_wait_locked(hg_request_class_t *cls, uint64_t deadline_ns)
+static void request_wait_until(hg_request_t *request, uint64_t deadline_ns)
 {
-    struct timespec until = {
+    hg_request_class_t *cls = request->cls;
+    const struct timespec until = {
         .tv_sec = (time_t)(deadline_ns / 1000000000u),
         .tv_nsec = (long)(deadline_ns % 1000000000u),
     };
     int err = 0;
 
-    cls->sleepers++;
-    err = pthread_cond_timedwait(&cls->changed, &cls->mutex, &until);
-    cls->sleepers--;
-    return err == 0;
-}
-
-static void request_wait_until(hg_request_t *request, uint64_t deadline_ns)
-{
-    hg_request_class_t *cls = request->cls;
-    bool in_time = true;
-
     pthread_mutex_lock(&cls->mutex);
     while (!request_is_done(request) && cls->drives > 0 &&
-           !pthread_equal(cls->driver, pthread_self()) && in_time)
-        in_time = changed_wait_locked(cls, deadline_ns);
-    if (request_is_done(request) || !in_time) {
+           !pthread_equal(cls->driver, pthread_self()) && err == 0) {
+        cls->sleepers++;
+        err = pthread_cond_clockwait(
+            &cls->changed, &cls->mutex, CLOCK_MONOTONIC, &until);
+        cls->sleepers--;
+    }
+    if (request_is_done(request) || err != 0) {
         pthread_mutex_unlock(&cls->mutex);
         return;
     }

@@ -16,9 +16,9 @@
 #include "mercury_thread_rwlock.h"
 #include "mercury_thread_spin.h"
 
-static int result_of(int err)
+static int result_of(bool is_done)
 {
-    return err == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return is_done ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
 /* Says which call failed and why; 0 is success. */
@@ -61,7 +61,7 @@ int hg_thread_cancel(hg_thread_t thread)
 
 int hg_thread_yield(void)
 {
-    return sched_yield() == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return result_of(sched_yield() == 0);
 }
 
 int hg_thread_key_create(hg_thread_key_t *key)
@@ -103,16 +103,14 @@ static int mutex_init(hg_thread_mutex_t *mutex, int type)
     int err = 0;
 
     if (!AMG_CONTRACT_OF(
-            "hg_thread_mutex_init", mutex != NULL, "mutex is NULL"))
-        return HG_UTIL_FAIL;
-    err = pthread_mutexattr_init(&attr);
-    if (err != 0)
+            "hg_thread_mutex_init", mutex != NULL, "mutex is NULL") ||
+        pthread_mutexattr_init(&attr) != 0)
         return HG_UTIL_FAIL;
     err = pthread_mutexattr_settype(&attr, type);
     if (err == 0)
         err = pthread_mutex_init(mutex, &attr);
     pthread_mutexattr_destroy(&attr);
-    return err == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return result_of(err == 0);
 }
 
 int hg_thread_mutex_init(hg_thread_mutex_t *mutex)
@@ -131,9 +129,7 @@ int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex)
 
 int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
 {
-    if (!AMG_GIVEN(mutex))
-        return HG_UTIL_FAIL;
-    return pthread_mutex_destroy(mutex) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return result_of(AMG_GIVEN(mutex) && pthread_mutex_destroy(mutex) == 0);
 }
 
 /* The wait names its clock itself, so that a condition made by its initialiser,
@@ -143,16 +139,12 @@ enum { NS_PER_S = 1000000000 };
 
 int hg_thread_cond_init(hg_thread_cond_t *cond)
 {
-    if (!AMG_GIVEN(cond))
-        return HG_UTIL_FAIL;
-    return pthread_cond_init(cond, NULL) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return result_of(AMG_GIVEN(cond) && pthread_cond_init(cond, NULL) == 0);
 }
 
 int hg_thread_cond_destroy(hg_thread_cond_t *cond)
 {
-    if (!AMG_GIVEN(cond))
-        return HG_UTIL_FAIL;
-    return pthread_cond_destroy(cond) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
+    return result_of(AMG_GIVEN(cond) && pthread_cond_destroy(cond) == 0);
 }
 
 int hg_thread_cond_timedwait(
@@ -164,11 +156,9 @@ int hg_thread_cond_timedwait(
         .tv_nsec = (long)(deadline_ns % NS_PER_S),
     };
 
-    if (!AMG_GIVEN(cond) || !AMG_GIVEN(mutex))
-        return HG_UTIL_FAIL;
-    return pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &until) == 0
-               ? HG_UTIL_SUCCESS
-               : HG_UTIL_FAIL;
+    return result_of(
+        AMG_GIVEN(cond) && AMG_GIVEN(mutex) &&
+        pthread_cond_clockwait(cond, mutex, CLOCK_MONOTONIC, &until) == 0);
 }
 
 _Static_assert(sizeof(hg_thread_rwlock_t) >= sizeof(pthread_rwlock_t) &&
@@ -182,58 +172,50 @@ static pthread_rwlock_t *lock_in(hg_thread_rwlock_t *rwlock)
 
 int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_init(lock_in(rwlock), NULL));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_init(lock_in(rwlock), NULL) == 0);
 }
 
 int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_destroy(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_destroy(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_rdlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_rdlock(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_tryrdlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_tryrdlock(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_unlock(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_wrlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_wrlock(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_trywrlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_trywrlock(lock_in(rwlock)) == 0);
 }
 
 int hg_thread_rwlock_release_wrlock(hg_thread_rwlock_t *rwlock)
 {
-    if (!AMG_GIVEN(rwlock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_rwlock_unlock(lock_in(rwlock)));
+    return result_of(
+        AMG_GIVEN(rwlock) && pthread_rwlock_unlock(lock_in(rwlock)) == 0);
 }
 
 _Static_assert(sizeof(hg_thread_spin_t) == sizeof(pthread_spinlock_t),
@@ -241,37 +223,28 @@ _Static_assert(sizeof(hg_thread_spin_t) == sizeof(pthread_spinlock_t),
 
 int hg_thread_spin_init(hg_thread_spin_t *lock)
 {
-    if (!AMG_GIVEN(lock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_spin_init(lock, PTHREAD_PROCESS_PRIVATE));
+    return result_of(AMG_GIVEN(lock) &&
+                     pthread_spin_init(lock, PTHREAD_PROCESS_PRIVATE) == 0);
 }
 
 int hg_thread_spin_destroy(hg_thread_spin_t *lock)
 {
-    if (!AMG_GIVEN(lock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_spin_destroy(lock));
+    return result_of(AMG_GIVEN(lock) && pthread_spin_destroy(lock) == 0);
 }
 
 int hg_thread_spin_lock(hg_thread_spin_t *lock)
 {
-    if (!AMG_GIVEN(lock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_spin_lock(lock));
+    return result_of(AMG_GIVEN(lock) && pthread_spin_lock(lock) == 0);
 }
 
 int hg_thread_spin_try_lock(hg_thread_spin_t *lock)
 {
-    if (!AMG_GIVEN(lock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_spin_trylock(lock));
+    return result_of(AMG_GIVEN(lock) && pthread_spin_trylock(lock) == 0);
 }
 
 int hg_thread_spin_unlock(hg_thread_spin_t *lock)
 {
-    if (!AMG_GIVEN(lock))
-        return HG_UTIL_FAIL;
-    return result_of(pthread_spin_unlock(lock));
+    return result_of(AMG_GIVEN(lock) && pthread_spin_unlock(lock) == 0);
 }
 
 /* A thread that finds the queue empty leaves if the pool is to end, else it

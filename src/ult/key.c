@@ -16,7 +16,7 @@
 #include "ult/xstream_local.h"
 
 /* A key, behind ABT_key; the program's. */
-struct key {
+struct ABT_key_opaque {
     uint32_t number;
     void (*destructor)(void *value);
 };
@@ -72,12 +72,13 @@ static struct amg_key_slot *slot_find(
 }
 
 /* Adds a slot for a key that has none. False: no memory. */
-static bool slot_add_locked(
-    struct amg_key_table *table, const struct key *key, void *value)
+static bool slot_add_locked(struct amg_ult *ult, ABT_key key, void *value)
 {
+    struct amg_key_table *table = &ult->keys;
     struct amg_key_slot *slot = slot_find(table, 0);
     struct amg_key_table *more = NULL;
 
+    AMG_ASSERT_HELD(&ult->lock);
     AMG_ASSERT(key->number != 0);
     if (slot == NULL) {
         more = amg_mem_zalloc(sizeof(*more));
@@ -98,53 +99,9 @@ static bool slot_add_locked(
     return true;
 }
 
-static int key_set(struct amg_key_table *table, struct amg_lock *lock,
-    ABT_key handle, void *value)
-{
-    const struct key *key = (const struct key *)(void *)handle;
-    struct amg_key_slot *slot = NULL;
-    bool is_set = true;
-
-    if (key == NULL)
-        return ABT_ERR_INV_KEY;
-    slot = slot_find(table, key->number);
-    if (slot != NULL) {
-        atomic_store_explicit(&slot->value, value, memory_order_release);
-        return ABT_SUCCESS;
-    }
-    amg_lock_lock(lock);
-    slot = slot_find(table, key->number);
-    if (slot != NULL)
-        atomic_store_explicit(&slot->value, value, memory_order_release);
-    else
-        is_set = slot_add_locked(table, key, value);
-    amg_lock_unlock(lock);
-    if (is_set)
-        return ABT_SUCCESS;
-    AMG_LOG_ERROR("ult", "no memory for a value of key %u", key->number);
-    return ABT_ERR_MEM;
-}
-
-static int key_get(
-    struct amg_key_table *table, ABT_key handle, void **ret_value)
-{
-    const struct key *key = (const struct key *)(void *)handle;
-    struct amg_key_slot *slot = NULL;
-
-    if (key == NULL)
-        return ABT_ERR_INV_KEY;
-    if (ret_value == NULL)
-        return ABT_ERR_INV_ARG;
-    slot = slot_find(table, key->number);
-    *ret_value = slot == NULL
-                     ? NULL
-                     : atomic_load_explicit(&slot->value, memory_order_acquire);
-    return ABT_SUCCESS;
-}
-
 int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
 {
-    struct key *key = NULL;
+    struct ABT_key_opaque *key = NULL;
 
     if (newkey == NULL)
         return ABT_ERR_INV_ARG;
@@ -154,7 +111,7 @@ int ABT_key_create(void (*destructor)(void *value), ABT_key *newkey)
     key->number =
         atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     key->destructor = destructor;
-    *newkey = (ABT_key)(void *)key;
+    *newkey = key;
     return ABT_SUCCESS;
 }
 
@@ -163,19 +120,53 @@ int ABT_key_free(ABT_key *key)
     return amg_handle_free(key, ABT_ERR_INV_KEY);
 }
 
+/* Sets the value of a slot that there is. */
+static bool value_set(struct amg_key_table *table, ABT_key key, void *value)
+{
+    struct amg_key_slot *slot = slot_find(table, key->number);
+
+    if (slot != NULL)
+        atomic_store_explicit(&slot->value, value, memory_order_release);
+    return slot != NULL;
+}
+
 int ABT_thread_set_specific(ABT_thread thread, ABT_key key, void *value)
 {
     struct amg_ult *ult = amg_ult_of(thread);
+    bool is_set = false;
 
-    return ult == NULL ? ABT_ERR_INV_THREAD
-                       : key_set(&ult->keys, &ult->lock, key, value);
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (key == NULL)
+        return ABT_ERR_INV_KEY;
+    if (value_set(&ult->keys, key, value))
+        return ABT_SUCCESS;
+    amg_lock_lock(&ult->lock);
+    is_set =
+        value_set(&ult->keys, key, value) || slot_add_locked(ult, key, value);
+    amg_lock_unlock(&ult->lock);
+    if (is_set)
+        return ABT_SUCCESS;
+    AMG_LOG_ERROR("ult", "no memory for a value of key %u", key->number);
+    return ABT_ERR_MEM;
 }
 
 int ABT_thread_get_specific(ABT_thread thread, ABT_key key, void **value)
 {
     struct amg_ult *ult = amg_ult_of(thread);
+    struct amg_key_slot *slot = NULL;
 
-    return ult == NULL ? ABT_ERR_INV_THREAD : key_get(&ult->keys, key, value);
+    if (ult == NULL)
+        return ABT_ERR_INV_THREAD;
+    if (key == NULL)
+        return ABT_ERR_INV_KEY;
+    if (value == NULL)
+        return ABT_ERR_INV_ARG;
+    slot = slot_find(&ult->keys, key->number);
+    *value = slot == NULL
+                 ? NULL
+                 : atomic_load_explicit(&slot->value, memory_order_acquire);
+    return ABT_SUCCESS;
 }
 
 int ABT_key_set(ABT_key key, void *value)

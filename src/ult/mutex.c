@@ -33,7 +33,7 @@ enum {
     SPINLOCK_LOOKS = 4000,
 };
 
-_Static_assert(sizeof(struct amg_mutex) <= sizeof(ABT_mutex_memory),
+_Static_assert(sizeof(struct ABT_mutex_opaque) <= sizeof(ABT_mutex_memory),
     "a mutex fits into the memory that abt.h gives it");
 
 /* Waiter of a mutex, on its own stack; the mutex's lock guards the fields. */
@@ -59,13 +59,8 @@ static uintptr_t caller_id(void)
     return ult == NULL ? thread_id() : (uintptr_t)ult;
 }
 
-static struct amg_mutex *mutex_of(ABT_mutex mutex)
-{
-    return (struct amg_mutex *)(void *)mutex;
-}
-
 static bool word_change(
-    struct amg_mutex *mutex, enum amg_mutex_word from, enum amg_mutex_word to)
+    ABT_mutex mutex, enum amg_mutex_word from, enum amg_mutex_word to)
 {
     unsigned expected = from;
 
@@ -73,17 +68,17 @@ static bool word_change(
         memory_order_acq_rel, memory_order_relaxed);
 }
 
-static unsigned word_of(const struct amg_mutex *mutex)
+static unsigned word_of(const struct ABT_mutex_opaque *mutex)
 {
     return atomic_load_explicit(&mutex->word, memory_order_relaxed);
 }
 
-static bool try_acquire(struct amg_mutex *mutex)
+static bool try_acquire(ABT_mutex mutex)
 {
     return word_change(mutex, AMG_MUTEX_FREE, AMG_MUTEX_HELD);
 }
 
-static void store_held_locked(struct amg_mutex *mutex)
+static void store_held_locked(ABT_mutex mutex)
 {
     const bool is_wanted = !amg_waiters_is_empty(&mutex->waiters);
 
@@ -94,7 +89,7 @@ static void store_held_locked(struct amg_mutex *mutex)
 
 /* True: the caller has acquired the mutex. False: the mutex is WANTED, and
  * stays so until the lock is unlocked. */
-static bool try_acquire_locked(struct amg_mutex *mutex)
+static bool try_acquire_locked(ABT_mutex mutex)
 {
     AMG_ASSERT_HELD(&mutex->lock);
     for (;;) {
@@ -117,7 +112,7 @@ static bool try_acquire_locked(struct amg_mutex *mutex)
 }
 
 /* Tries `looks` times to acquire the mutex. */
-static bool spin(struct amg_mutex *mutex, unsigned looks)
+static bool spin(ABT_mutex mutex, unsigned looks)
 {
     while (looks-- > 0) {
         const unsigned word = word_of(mutex);
@@ -131,7 +126,7 @@ static bool spin(struct amg_mutex *mutex, unsigned looks)
     return false;
 }
 
-static void acquire_or_wait(struct amg_mutex *mutex)
+static void acquire_or_wait(ABT_mutex mutex)
 {
     struct mutex_waiter self = {.is_late = false};
 
@@ -152,7 +147,7 @@ static void acquire_or_wait(struct amg_mutex *mutex)
     amg_lock_unlock(&mutex->lock);
 }
 
-static void acquire(struct amg_mutex *mutex)
+static void acquire(ABT_mutex mutex)
 {
     if (try_acquire(mutex))
         return;
@@ -162,7 +157,7 @@ static void acquire(struct amg_mutex *mutex)
 }
 
 /* Releases the mutex while threads wait for it. */
-static void release_wanted(struct amg_mutex *mutex)
+static void release_wanted(ABT_mutex mutex)
 {
     struct amg_waiter *waiter = NULL;
     struct mutex_waiter *first = NULL;
@@ -190,7 +185,7 @@ static void release_wanted(struct amg_mutex *mutex)
 }
 
 /* False: the mutex was not held. */
-static bool release(struct amg_mutex *mutex)
+static bool release(ABT_mutex mutex)
 {
     if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
         return true;
@@ -200,19 +195,19 @@ static bool release(struct amg_mutex *mutex)
     return true;
 }
 
-static bool is_owner(const struct amg_mutex *mutex)
+static bool is_owner(const struct ABT_mutex_opaque *mutex)
 {
     return atomic_load_explicit(&mutex->owner, memory_order_relaxed) ==
            caller_id();
 }
 
-static void owner_set(struct amg_mutex *mutex, uintptr_t owner)
+static void owner_set(ABT_mutex mutex, uintptr_t owner)
 {
     atomic_store_explicit(&mutex->owner, owner, memory_order_relaxed);
 }
 
 /* Counts one more lock of a recursive mutex that the caller holds. */
-static bool acquire_again(struct amg_mutex *mutex)
+static bool acquire_again(ABT_mutex mutex)
 {
     if (!mutex->is_recursive || !is_owner(mutex))
         return false;
@@ -221,7 +216,7 @@ static bool acquire_again(struct amg_mutex *mutex)
 }
 
 /* Is the mutex held, by the caller if the holder is known? */
-static bool mutex_is_held_by_caller(const struct amg_mutex *mutex)
+static bool mutex_is_held_by_caller(const struct ABT_mutex_opaque *mutex)
 {
     const unsigned word = word_of(mutex);
 
@@ -231,7 +226,7 @@ static bool mutex_is_held_by_caller(const struct amg_mutex *mutex)
 
 /* For waiters of a condition: unlocks a mutex that the caller holds, also if
  * locked recursively. Returns the depth for mutex_lock_all(). */
-static unsigned mutex_unlock_all(struct amg_mutex *mutex)
+static unsigned mutex_unlock_all(ABT_mutex mutex)
 {
     const unsigned depth = mutex->depth;
 
@@ -243,7 +238,7 @@ static unsigned mutex_unlock_all(struct amg_mutex *mutex)
     return depth;
 }
 
-static void mutex_lock_all(struct amg_mutex *mutex, unsigned depth)
+static void mutex_lock_all(ABT_mutex mutex, unsigned depth)
 {
     acquire(mutex);
     if (mutex->is_recursive) {
@@ -252,7 +247,7 @@ static void mutex_lock_all(struct amg_mutex *mutex, unsigned depth)
     }
 }
 
-static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
+static int mutex_lock(ABT_mutex mutex, unsigned looks)
 {
     if (!AMG_CONTRACT_OF("ABT_mutex_lock", mutex != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
@@ -266,23 +261,18 @@ static int mutex_lock(struct amg_mutex *mutex, unsigned looks)
 }
 
 /* Attributes, behind ABT_mutex_attr; the program's until it is freed. */
-struct mutex_attr {
+struct ABT_mutex_attr_opaque {
     ABT_bool is_recursive;
 };
 
-static struct mutex_attr *attr_of(ABT_mutex_attr attr)
-{
-    return (struct mutex_attr *)(void *)attr;
-}
-
 static int attr_create(ABT_bool is_recursive, ABT_mutex_attr *ret_attr)
 {
-    struct mutex_attr *attr = amg_mem_zalloc(sizeof(*attr));
+    struct ABT_mutex_attr_opaque *attr = amg_mem_zalloc(sizeof(*attr));
 
     if (attr == NULL)
         return ABT_ERR_MEM;
     attr->is_recursive = is_recursive;
-    *ret_attr = (ABT_mutex_attr)(void *)attr;
+    *ret_attr = attr;
     return ABT_SUCCESS;
 }
 
@@ -306,7 +296,7 @@ int ABT_mutex_attr_set_recursive(ABT_mutex_attr attr, ABT_bool recursive)
 {
     if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_MUTEX_ATTR;
-    attr_of(attr)->is_recursive = recursive == ABT_FALSE ? ABT_FALSE : ABT_TRUE;
+    attr->is_recursive = recursive == ABT_FALSE ? ABT_FALSE : ABT_TRUE;
     return ABT_SUCCESS;
 }
 
@@ -316,24 +306,22 @@ int ABT_mutex_attr_get_recursive(ABT_mutex_attr attr, ABT_bool *recursive)
         return ABT_ERR_INV_MUTEX_ATTR;
     if (!AMG_GIVEN(recursive))
         return ABT_ERR_INV_ARG;
-    *recursive = attr_of(attr)->is_recursive;
+    *recursive = attr->is_recursive;
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr)
 {
-    const struct amg_mutex *self = (const struct amg_mutex *)(void *)mutex;
-
-    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
+    if (!AMG_GIVEN(mutex))
         return ABT_ERR_INV_MUTEX;
     if (!AMG_GIVEN(attr))
         return ABT_ERR_INV_ARG;
-    return attr_create(self->is_recursive ? ABT_TRUE : ABT_FALSE, attr);
+    return attr_create(mutex->is_recursive ? ABT_TRUE : ABT_FALSE, attr);
 }
 
 int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
 {
-    struct amg_mutex *mutex = NULL;
+    ABT_mutex mutex = NULL;
 
     amg_handle_clear(newmutex);
     if (!AMG_GIVEN(newmutex))
@@ -342,8 +330,8 @@ int ABT_mutex_create_with_attr(ABT_mutex_attr attr, ABT_mutex *newmutex)
     if (mutex == NULL)
         return ABT_ERR_MEM;
     mutex->is_recursive =
-        attr != ABT_MUTEX_ATTR_NULL && attr_of(attr)->is_recursive == ABT_TRUE;
-    *newmutex = (ABT_mutex)(void *)mutex;
+        attr != ABT_MUTEX_ATTR_NULL && attr->is_recursive == ABT_TRUE;
+    *newmutex = mutex;
     return ABT_SUCCESS;
 }
 
@@ -354,7 +342,7 @@ int ABT_mutex_create(ABT_mutex *newmutex)
 
 static bool mutex_is_idle(void *object)
 {
-    struct amg_mutex *mutex = object;
+    ABT_mutex mutex = object;
     bool is_idle = false;
 
     amg_lock_lock(&mutex->lock);
@@ -371,68 +359,66 @@ int ABT_mutex_free(ABT_mutex *mutex)
 
 int ABT_mutex_lock(ABT_mutex mutex)
 {
-    return mutex_lock(mutex_of(mutex), 0);
+    return mutex_lock(mutex, 0);
 }
 
 int ABT_mutex_lock_low(ABT_mutex mutex)
 {
-    return mutex_lock(mutex_of(mutex), 0);
+    return mutex_lock(mutex, 0);
 }
 
 int ABT_mutex_lock_high(ABT_mutex mutex)
 {
-    return mutex_lock(mutex_of(mutex), 0);
+    return mutex_lock(mutex, 0);
 }
 
 int ABT_mutex_spinlock(ABT_mutex mutex)
 {
-    return mutex_lock(mutex_of(mutex), SPINLOCK_LOOKS);
+    return mutex_lock(mutex, SPINLOCK_LOOKS);
 }
 
 int ABT_mutex_trylock(ABT_mutex mutex)
 {
-    struct amg_mutex *self = mutex_of(mutex);
     bool is_taken = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
+    if (!AMG_GIVEN(mutex))
         return ABT_ERR_INV_MUTEX;
-    if (acquire_again(self))
+    if (acquire_again(mutex))
         return ABT_SUCCESS;
-    is_taken = try_acquire(self);
-    if (!is_taken && word_of(self) == AMG_MUTEX_PASSED) {
-        amg_lock_lock(&self->lock);
-        if (word_of(self) == AMG_MUTEX_PASSED) {
-            store_held_locked(self);
+    is_taken = try_acquire(mutex);
+    if (!is_taken && word_of(mutex) == AMG_MUTEX_PASSED) {
+        amg_lock_lock(&mutex->lock);
+        if (word_of(mutex) == AMG_MUTEX_PASSED) {
+            store_held_locked(mutex);
             is_taken = true;
         }
-        amg_lock_unlock(&self->lock);
+        amg_lock_unlock(&mutex->lock);
     }
     if (!is_taken)
         return ABT_ERR_MUTEX_LOCKED;
-    if (self->is_recursive)
-        owner_set(self, caller_id());
+    if (mutex->is_recursive)
+        owner_set(mutex, caller_id());
     return ABT_SUCCESS;
 }
 
 int ABT_mutex_unlock(ABT_mutex mutex)
 {
-    struct amg_mutex *self = mutex_of(mutex);
     bool was_held = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the mutex is NULL"))
+    if (!AMG_GIVEN(mutex))
         return ABT_ERR_INV_MUTEX;
-    if (self->is_recursive) {
-        if (!AMG_CONTRACT(is_owner(self),
-                "the caller does not hold the mutex %p", (void *)self))
+    if (mutex->is_recursive) {
+        if (!AMG_CONTRACT(is_owner(mutex),
+                "the caller does not hold the mutex %p", (void *)mutex))
             return ABT_ERR_INV_THREAD;
-        if (self->depth > 0) {
-            self->depth--;
+        if (mutex->depth > 0) {
+            mutex->depth--;
             return ABT_SUCCESS;
         }
-        owner_set(self, 0);
+        owner_set(mutex, 0);
     }
-    was_held = release(self);
-    return AMG_CONTRACT(was_held, "the mutex %p is not locked", (void *)self)
+    was_held = release(mutex);
+    return AMG_CONTRACT(was_held, "the mutex %p is not locked", (void *)mutex)
                ? ABT_SUCCESS
                : ABT_ERR_MUTEX;
 }
@@ -466,15 +452,15 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
 
 /* A condition, behind ABT_cond; may be of zeros. Owned by its creator, or by
  * the program whose memory has the condition. The lock guards all fields. */
-struct cond {
+struct ABT_cond_opaque {
     uint64_t kind; /* 0: the only kind */
     struct amg_lock lock;
     unsigned inside; /* waiters that may touch the condition again */
     struct amg_list waiters;
-    struct amg_mutex *mutex; /* of the waiters; NULL: no waiter */
+    ABT_mutex mutex; /* of the waiters; NULL: no waiter */
 };
 
-_Static_assert(sizeof(struct cond) <= sizeof(ABT_cond_memory),
+_Static_assert(sizeof(struct ABT_cond_opaque) <= sizeof(ABT_cond_memory),
     "a condition fits into the memory that abt.h gives it");
 
 /* Waiter of a condition, on its own stack; guarded by the condition's lock. */
@@ -485,14 +471,8 @@ struct cond_waiter {
     bool returns; /* touches the condition after the unpark */
 };
 
-static struct cond *cond_of(ABT_cond cond)
-{
-    return (struct cond *)(void *)cond;
-}
-
 /* Enters the queue; false: threads wait with another mutex. */
-static bool cond_enter(
-    struct cond *cond, struct amg_mutex *mutex, struct cond_waiter *self)
+static bool cond_enter(ABT_cond cond, ABT_mutex mutex, struct cond_waiter *self)
 {
     bool is_ours = false;
 
@@ -508,7 +488,7 @@ static bool cond_enter(
 }
 
 /* Called after waiters have left the queue. */
-static void cond_shrunk_locked(struct cond *cond)
+static void cond_shrunk_locked(ABT_cond cond)
 {
     AMG_ASSERT_HELD(&cond->lock);
     if (amg_waiters_is_empty(&cond->waiters))
@@ -517,7 +497,7 @@ static void cond_shrunk_locked(struct cond *cond)
 
 /* False: the deadline came first; NULL: no deadline. */
 static bool cond_sleep(
-    struct cond *cond, struct cond_waiter *self, const uint64_t *deadline_ns)
+    ABT_cond cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
     bool is_signaled = true;
 
@@ -540,7 +520,7 @@ static bool cond_sleep(
 }
 
 static int cond_wait(
-    struct cond *cond, struct amg_mutex *mutex, const uint64_t *deadline_ns)
+    ABT_cond cond, ABT_mutex mutex, const uint64_t *deadline_ns)
 {
     struct cond_waiter self = {.returns = deadline_ns != NULL};
     bool is_signaled = false;
@@ -576,8 +556,7 @@ static int cond_wait(
 
 /* Removes the first waiter from the queue, for amg_waiters_wake(). False: no
  * waiter. */
-static bool cond_signal_locked(
-    struct cond *cond, struct amg_waiters_taken *taken)
+static bool cond_signal_locked(ABT_cond cond, struct amg_waiters_taken *taken)
 {
     struct amg_waiter *waiter = amg_waiters_pop(&cond->waiters);
     struct cond_waiter *first = NULL;
@@ -600,13 +579,13 @@ int ABT_cond_create(ABT_cond *newcond)
 {
     if (!AMG_GIVEN(newcond))
         return ABT_ERR_INV_ARG;
-    return amg_handle_create(newcond, sizeof(struct cond));
+    return amg_handle_create(newcond, sizeof(struct ABT_cond_opaque));
 }
 
 /* Is no thread waiting? Waiters that have been signaled leave first. */
 static bool cond_is_idle(void *object)
 {
-    struct cond *cond = object;
+    ABT_cond cond = object;
     bool is_idle = false;
 
     amg_lock_lock(&cond->lock);
@@ -631,7 +610,7 @@ int ABT_cond_free(ABT_cond *cond)
 
 int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex)
 {
-    return cond_wait(cond_of(cond), (struct amg_mutex *)(void *)mutex, NULL);
+    return cond_wait(cond, mutex, NULL);
 }
 
 int ABT_cond_timedwait(
@@ -643,20 +622,18 @@ int ABT_cond_timedwait(
             "abstime is NULL, or its tv_nsec is not 0 to 999999999"))
         return ABT_ERR_INV_ARG;
     deadline_ns = amg_timespec_deadline_ns(abstime);
-    return cond_wait(
-        cond_of(cond), (struct amg_mutex *)(void *)mutex, &deadline_ns);
+    return cond_wait(cond, mutex, &deadline_ns);
 }
 
 int ABT_cond_signal(ABT_cond cond)
 {
     struct amg_waiters_taken taken = {NULL, NULL};
-    struct cond *self = cond_of(cond);
 
-    if (!AMG_CONTRACT(self != NULL, "the condition is NULL"))
+    if (!AMG_GIVEN(cond))
         return ABT_ERR_INV_COND;
-    amg_lock_lock(&self->lock);
-    (void)cond_signal_locked(self, &taken);
-    amg_lock_unlock(&self->lock);
+    amg_lock_lock(&cond->lock);
+    (void)cond_signal_locked(cond, &taken);
+    amg_lock_unlock(&cond->lock);
     amg_waiters_wake(taken);
     return ABT_SUCCESS;
 }
@@ -664,14 +641,13 @@ int ABT_cond_signal(ABT_cond cond)
 int ABT_cond_broadcast(ABT_cond cond)
 {
     struct amg_waiters_taken taken = {NULL, NULL};
-    struct cond *self = cond_of(cond);
 
-    if (!AMG_CONTRACT(self != NULL, "the condition is NULL"))
+    if (!AMG_GIVEN(cond))
         return ABT_ERR_INV_COND;
-    amg_lock_lock(&self->lock);
-    while (cond_signal_locked(self, &taken)) {
+    amg_lock_lock(&cond->lock);
+    while (cond_signal_locked(cond, &taken)) {
     }
-    amg_lock_unlock(&self->lock);
+    amg_lock_unlock(&cond->lock);
     amg_waiters_wake(taken);
     return ABT_SUCCESS;
 }

@@ -83,7 +83,7 @@ enum amg_mutex_word {
 
 /* A mutex of zeros, but for `is_recursive`, is free. Owned by its creator, or
  * by the program whose memory has the mutex. */
-struct amg_mutex {
+struct ABT_mutex_opaque {
     uint64_t is_recursive; /* never changes */
     /* An amg_mutex_word. The acquire exchange that locks the mutex pairs with
      * the release store or exchange that unlocks it. */

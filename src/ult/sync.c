@@ -24,7 +24,7 @@ struct event {
 
 /* An eventual, behind ABT_eventual; an eventual of zeros holds no value. Owned
  * by its creator, or by the program whose memory has the eventual. */
-struct eventual {
+struct ABT_eventual_opaque {
     uint64_t kind; /* 0; there is one only */
     struct event event;
     int64_t value_cap;
@@ -32,14 +32,15 @@ struct eventual {
     uint64_t value[];
 };
 
-_Static_assert(offsetof(struct eventual, value) % 16 == 0,
+_Static_assert(offsetof(struct ABT_eventual_opaque, value) % 16 == 0,
     "a value lies on the boundary that memory of the heap has");
 
-_Static_assert(sizeof(struct eventual) <= sizeof(ABT_eventual_memory),
+_Static_assert(
+    sizeof(struct ABT_eventual_opaque) <= sizeof(ABT_eventual_memory),
     "an eventual fits into the memory that abt.h gives it");
 
 /* A future, behind ABT_future; owned by its creator. */
-struct future {
+struct ABT_future_opaque {
     struct event event; /* first: event_is_idle() */
     uint32_t count;     /* values that were set */
     uint32_t cap;
@@ -116,19 +117,14 @@ static struct amg_waiters_taken event_set_locked(struct event *event)
     return amg_waiters_take_all(&event->waiters);
 }
 
-static struct eventual *eventual_of(ABT_eventual eventual)
-{
-    return (struct eventual *)(void *)eventual;
-}
-
-static void *value_of(struct eventual *self)
+static void *value_of(ABT_eventual self)
 {
     return self->value_cap > 0 ? self->value : NULL;
 }
 
 int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
 {
-    struct eventual *self = NULL;
+    ABT_eventual self = NULL;
 
     if (!AMG_GIVEN(neweventual) ||
         !AMG_CONTRACT(nbytes >= 0, "nbytes is %d", nbytes))
@@ -137,13 +133,13 @@ int ABT_eventual_create(int nbytes, ABT_eventual *neweventual)
     if (self == NULL)
         return ABT_ERR_MEM;
     self->value_cap = nbytes;
-    *neweventual = (ABT_eventual)(void *)self;
+    *neweventual = self;
     return ABT_SUCCESS;
 }
 
 static bool eventual_is_idle(void *object)
 {
-    struct eventual *self = object;
+    ABT_eventual self = object;
 
     return event_is_idle(&self->event);
 }
@@ -154,8 +150,7 @@ int ABT_eventual_free(ABT_eventual *eventual)
         ABT_ERR_EVENTUAL, eventual_is_idle);
 }
 
-static int eventual_wait(
-    struct eventual *self, void **value, uint64_t deadline_ns)
+static int eventual_wait(ABT_eventual self, void **value, uint64_t deadline_ns)
 {
     void *ready_value = NULL;
     int rc = ABT_ERR_INV_EVENTUAL;
@@ -172,7 +167,7 @@ static int eventual_wait(
 
 int ABT_eventual_wait(ABT_eventual eventual, void **value)
 {
-    return eventual_wait(eventual_of(eventual), value, AMG_NO_DEADLINE);
+    return eventual_wait(eventual, value, AMG_NO_DEADLINE);
 }
 
 int ABT_eventual_timedwait(
@@ -181,77 +176,67 @@ int ABT_eventual_timedwait(
     if (!AMG_CONTRACT(amg_timespec_is_valid(abstime),
             "abstime is NULL, or its tv_nsec is not 0 to 999999999"))
         return ABT_ERR_INV_ARG;
-    return eventual_wait(
-        eventual_of(eventual), value, amg_timespec_deadline_ns(abstime));
+    return eventual_wait(eventual, value, amg_timespec_deadline_ns(abstime));
 }
 
 int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
 {
-    struct eventual *self = eventual_of(eventual);
     bool is_set = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
+    if (!AMG_GIVEN(eventual))
         return ABT_ERR_INV_EVENTUAL;
     if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
-    is_set = event_test(&self->event);
+    is_set = event_test(&eventual->event);
     if (is_set && value != NULL)
-        *value = value_of(self);
+        *value = value_of(eventual);
     *ready = is_set ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
 {
-    struct eventual *self = eventual_of(eventual);
     struct amg_waiters_taken taken = {NULL, NULL};
     bool was_ready = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
+    if (!AMG_GIVEN(eventual))
         return ABT_ERR_INV_EVENTUAL;
-    if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= self->value_cap &&
+    if (!AMG_CONTRACT(nbytes >= 0 && nbytes <= eventual->value_cap &&
                           (nbytes == 0 || value != NULL),
             "nbytes is %d with value %p, but the eventual holds %lld bytes",
-            nbytes, value, (long long)self->value_cap))
+            nbytes, value, (long long)eventual->value_cap))
         return ABT_ERR_INV_ARG;
-    amg_lock_lock(&self->event.lock);
-    was_ready = is_ready(&self->event);
+    amg_lock_lock(&eventual->event.lock);
+    was_ready = is_ready(&eventual->event);
     if (!was_ready) {
         if (nbytes > 0)
-            memcpy(self->value, value, (size_t)nbytes);
-        taken = event_set_locked(&self->event);
+            memcpy(eventual->value, value, (size_t)nbytes);
+        taken = event_set_locked(&eventual->event);
     }
-    amg_lock_unlock(&self->event.lock);
+    amg_lock_unlock(&eventual->event.lock);
     amg_waiters_wake(taken);
     return AMG_CONTRACT(!was_ready,
                "the eventual %p is set already; ABT_eventual_reset() comes "
                "before the next",
-               (void *)self)
+               (void *)eventual)
                ? ABT_SUCCESS
                : ABT_ERR_EVENTUAL;
 }
 
 int ABT_eventual_reset(ABT_eventual eventual)
 {
-    struct eventual *self = eventual_of(eventual);
-
-    if (!AMG_CONTRACT(self != NULL, "the eventual is NULL"))
+    if (!AMG_GIVEN(eventual))
         return ABT_ERR_INV_EVENTUAL;
-    amg_lock_lock(&self->event.lock);
-    ready_set(&self->event, false);
-    amg_lock_unlock(&self->event.lock);
+    amg_lock_lock(&eventual->event.lock);
+    ready_set(&eventual->event, false);
+    amg_lock_unlock(&eventual->event.lock);
     return ABT_SUCCESS;
-}
-
-static struct future *future_of(ABT_future future)
-{
-    return (struct future *)(void *)future;
 }
 
 int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
     ABT_future *newfuture)
 {
-    struct future *self = NULL;
+    ABT_future self = NULL;
 
     if (!AMG_GIVEN(newfuture))
         return ABT_ERR_INV_ARG;
@@ -262,7 +247,7 @@ int ABT_future_create(uint32_t num_compartments, void (*cb_func)(void **arg),
     self->cap = num_compartments;
     self->all_set = cb_func;
     ready_set(&self->event, num_compartments == 0);
-    *newfuture = (ABT_future)(void *)self;
+    *newfuture = self;
     return ABT_SUCCESS;
 }
 
@@ -274,28 +259,24 @@ int ABT_future_free(ABT_future *future)
 
 int ABT_future_wait(ABT_future future)
 {
-    struct future *self = future_of(future);
-
-    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
+    if (!AMG_GIVEN(future))
         return ABT_ERR_INV_FUTURE;
-    return event_wait(&self->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
+    return event_wait(&future->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
 }
 
 int ABT_future_test(ABT_future future, ABT_bool *ready)
 {
-    struct future *self = future_of(future);
-
-    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
+    if (!AMG_GIVEN(future))
         return ABT_ERR_INV_FUTURE;
     if (!AMG_GIVEN(ready))
         return ABT_ERR_INV_ARG;
-    *ready = event_test(&self->event) ? ABT_TRUE : ABT_FALSE;
+    *ready = event_test(&future->event) ? ABT_TRUE : ABT_FALSE;
     return ABT_SUCCESS;
 }
 
 /* All values are set: calls the program's function, with no lock, and wakes the
  * waiters. */
-static void future_complete(struct future *self)
+static void future_complete(ABT_future self)
 {
     struct amg_waiters_taken taken;
 
@@ -309,44 +290,41 @@ static void future_complete(struct future *self)
 
 int ABT_future_set(ABT_future future, void *value)
 {
-    struct future *self = future_of(future);
     bool has_room = false;
     bool is_last = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
+    if (!AMG_GIVEN(future))
         return ABT_ERR_INV_FUTURE;
-    amg_lock_lock(&self->event.lock);
-    has_room = self->count < self->cap;
+    amg_lock_lock(&future->event.lock);
+    has_room = future->count < future->cap;
     if (has_room)
-        self->values[self->count++] = value;
-    is_last = has_room && self->count == self->cap;
-    amg_lock_unlock(&self->event.lock);
+        future->values[future->count++] = value;
+    is_last = has_room && future->count == future->cap;
+    amg_lock_unlock(&future->event.lock);
     if (!AMG_CONTRACT(has_room,
             "all %u values of the future %p are set already",
-            (unsigned)self->cap, (void *)self))
+            (unsigned)future->cap, (void *)future))
         return ABT_ERR_FUTURE;
     if (is_last)
-        future_complete(self);
+        future_complete(future);
     return ABT_SUCCESS;
 }
 
 int ABT_future_reset(ABT_future future)
 {
-    struct future *self = future_of(future);
-
-    if (!AMG_CONTRACT(self != NULL, "the future is NULL"))
+    if (!AMG_GIVEN(future))
         return ABT_ERR_INV_FUTURE;
-    amg_lock_lock(&self->event.lock);
-    self->count = 0;
-    ready_set(&self->event, self->cap == 0);
-    amg_lock_unlock(&self->event.lock);
+    amg_lock_lock(&future->event.lock);
+    future->count = 0;
+    ready_set(&future->event, future->cap == 0);
+    amg_lock_unlock(&future->event.lock);
     return ABT_SUCCESS;
 }
 
 /* A barrier, behind ABT_barrier or ABT_xstream_barrier; owned by its creator.
  * The lock guards all fields. Callers that waited do not touch the barrier once
  * they were unparked. */
-struct barrier {
+struct ABT_barrier_opaque {
     struct amg_lock lock;
     uint32_t cap;   /* callers that the barrier is for */
     uint32_t count; /* callers that have come */
@@ -354,7 +332,7 @@ struct barrier {
 };
 
 /* Sets the number of callers, unless `cap` is 0. False: callers wait. */
-static bool barrier_set(struct barrier *self, uint32_t cap)
+static bool barrier_set(ABT_barrier self, uint32_t cap)
 {
     bool is_empty = false;
 
@@ -367,7 +345,7 @@ static bool barrier_set(struct barrier *self, uint32_t cap)
 }
 
 /* `keeps_stream`: the whole OS thread of the caller sleeps. */
-static void barrier_wait(struct barrier *self, bool keeps_stream)
+static void barrier_wait(ABT_barrier self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;
     struct amg_waiter waiter;
@@ -389,23 +367,28 @@ static void barrier_wait(struct barrier *self, bool keeps_stream)
     amg_waiters_wake(taken);
 }
 
-static struct barrier *barrier_of(ABT_barrier barrier)
+/* `call`: the public function, for the log. */
+static int barrier_create(
+    const char *call, uint32_t num_waiters, void *ret_barrier)
 {
-    return (struct barrier *)(void *)barrier;
+    ABT_barrier self = NULL;
+
+    amg_handle_clear(ret_barrier);
+    if (!AMG_CONTRACT_OF(call, ret_barrier != NULL && num_waiters > 0,
+            "newbarrier is %p, num_waiters is %u", ret_barrier,
+            (unsigned)num_waiters))
+        return ABT_ERR_INV_ARG;
+    self = amg_mem_zalloc(sizeof(*self));
+    if (self == NULL)
+        return ABT_ERR_MEM;
+    self->cap = num_waiters;
+    memcpy(ret_barrier, &self, sizeof(self));
+    return ABT_SUCCESS;
 }
 
 int ABT_barrier_create(uint32_t num_waiters, ABT_barrier *newbarrier)
 {
-    int rc = ABT_ERR_INV_ARG;
-
-    amg_handle_clear(newbarrier);
-    if (!AMG_GIVEN(newbarrier) ||
-        !AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
-        return rc;
-    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
-    if (rc == ABT_SUCCESS)
-        barrier_of(*newbarrier)->cap = num_waiters;
-    return rc;
+    return barrier_create(__func__, num_waiters, newbarrier);
 }
 
 int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
@@ -416,7 +399,7 @@ int ABT_barrier_reinit(ABT_barrier barrier, uint32_t num_waiters)
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
         return ABT_ERR_INV_ARG;
-    is_empty = barrier_set(barrier_of(barrier), num_waiters);
+    is_empty = barrier_set(barrier, num_waiters);
     return AMG_CONTRACT(
                is_empty, "threads wait at the barrier %p", (void *)barrier)
                ? ABT_SUCCESS
@@ -440,42 +423,26 @@ int ABT_barrier_wait(ABT_barrier barrier)
         return ABT_ERR_INV_BARRIER;
     if (!AMG_CONTRACT(!amg_ult_caller_is_task(), TASK_TEXT))
         return ABT_ERR_BARRIER;
-    barrier_wait(barrier_of(barrier), false);
+    barrier_wait(barrier, false);
     return ABT_SUCCESS;
 }
 
 int ABT_barrier_get_num_waiters(ABT_barrier barrier, uint32_t *num_waiters)
 {
-    struct barrier *self = barrier_of(barrier);
-
-    if (!AMG_CONTRACT(self != NULL, "the barrier is NULL"))
+    if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_BARRIER;
     if (!AMG_GIVEN(num_waiters))
         return ABT_ERR_INV_ARG;
-    amg_lock_lock(&self->lock);
-    *num_waiters = self->cap;
-    amg_lock_unlock(&self->lock);
+    amg_lock_lock(&barrier->lock);
+    *num_waiters = barrier->cap;
+    amg_lock_unlock(&barrier->lock);
     return ABT_SUCCESS;
-}
-
-static struct barrier *xbarrier_of(ABT_xstream_barrier barrier)
-{
-    return (struct barrier *)(void *)barrier;
 }
 
 int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier)
 {
-    int rc = ABT_ERR_INV_ARG;
-
-    amg_handle_clear(newbarrier);
-    if (!AMG_GIVEN(newbarrier) ||
-        !AMG_CONTRACT(num_waiters > 0, "num_waiters is 0"))
-        return rc;
-    rc = amg_handle_create(newbarrier, sizeof(struct barrier));
-    if (rc == ABT_SUCCESS)
-        xbarrier_of(*newbarrier)->cap = num_waiters;
-    return rc;
+    return barrier_create(__func__, num_waiters, newbarrier);
 }
 
 int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier)
@@ -488,7 +455,7 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
 {
     if (!AMG_GIVEN(barrier))
         return ABT_ERR_INV_XSTREAM_BARRIER;
-    barrier_wait(xbarrier_of(barrier), true);
+    barrier_wait((ABT_barrier)(void *)barrier, true);
     return ABT_SUCCESS;
 }
 
@@ -499,7 +466,7 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
  * read locks nest, as programs use them. When the writer unlocks, all waiting
  * readers go first; when the last reader unlocks, the oldest waiting writer.
  * The lock is handed over: an unparked waiter holds the lock. */
-struct rwlock {
+struct ABT_rwlock_opaque {
     uint64_t kind; /* 0; there is one only */
     struct amg_lock lock;
     bool is_writing;
@@ -508,20 +475,15 @@ struct rwlock {
     struct amg_list waiting_writers;
 };
 
-_Static_assert(sizeof(struct rwlock) <= sizeof(ABT_rwlock_memory),
+_Static_assert(sizeof(struct ABT_rwlock_opaque) <= sizeof(ABT_rwlock_memory),
     "a lock fits into the memory that abt.h gives it");
 
-static struct rwlock *rwlock_of(ABT_rwlock rwlock)
-{
-    return (struct rwlock *)(void *)rwlock;
-}
-
-static bool must_wait(const struct rwlock *self, bool to_write)
+static bool must_wait(const struct ABT_rwlock_opaque *self, bool to_write)
 {
     return self->is_writing || (to_write && self->readers > 0);
 }
 
-static int rwlock_enter(struct rwlock *self, bool to_write)
+static int rwlock_enter(ABT_rwlock self, bool to_write)
 {
     const char *call = to_write ? "ABT_rwlock_wrlock" : "ABT_rwlock_rdlock";
     struct amg_waiter waiter;
@@ -550,7 +512,7 @@ static int rwlock_enter(struct rwlock *self, bool to_write)
 }
 
 /* Hands the lock, which no thread holds, to the next waiters. */
-static struct amg_waiters_taken hand_over_locked(struct rwlock *self)
+static struct amg_waiters_taken hand_over_locked(ABT_rwlock self)
 {
     struct amg_waiters_taken taken = {NULL, NULL};
     struct amg_waiter *waiter = NULL;
@@ -575,12 +537,12 @@ int ABT_rwlock_create(ABT_rwlock *newrwlock)
 {
     if (!AMG_GIVEN(newrwlock))
         return ABT_ERR_INV_ARG;
-    return amg_handle_create(newrwlock, sizeof(struct rwlock));
+    return amg_handle_create(newrwlock, sizeof(struct ABT_rwlock_opaque));
 }
 
 static bool rwlock_is_idle(void *object)
 {
-    struct rwlock *self = object;
+    ABT_rwlock self = object;
     bool is_idle = false;
 
     amg_lock_lock(&self->lock);
@@ -598,33 +560,32 @@ int ABT_rwlock_free(ABT_rwlock *rwlock)
 
 int ABT_rwlock_rdlock(ABT_rwlock rwlock)
 {
-    return rwlock_enter(rwlock_of(rwlock), false);
+    return rwlock_enter(rwlock, false);
 }
 
 int ABT_rwlock_wrlock(ABT_rwlock rwlock)
 {
-    return rwlock_enter(rwlock_of(rwlock), true);
+    return rwlock_enter(rwlock, true);
 }
 
 int ABT_rwlock_unlock(ABT_rwlock rwlock)
 {
-    struct rwlock *self = rwlock_of(rwlock);
     struct amg_waiters_taken taken = {NULL, NULL};
     bool is_held = false;
 
-    if (!AMG_CONTRACT(self != NULL, "the lock is NULL"))
+    if (!AMG_GIVEN(rwlock))
         return ABT_ERR_INV_RWLOCK;
-    amg_lock_lock(&self->lock);
-    is_held = self->is_writing || self->readers > 0;
-    if (self->is_writing)
-        self->is_writing = false;
+    amg_lock_lock(&rwlock->lock);
+    is_held = rwlock->is_writing || rwlock->readers > 0;
+    if (rwlock->is_writing)
+        rwlock->is_writing = false;
     else if (is_held)
-        self->readers--;
-    if (is_held && self->readers == 0)
-        taken = hand_over_locked(self);
-    amg_lock_unlock(&self->lock);
+        rwlock->readers--;
+    if (is_held && rwlock->readers == 0)
+        taken = hand_over_locked(rwlock);
+    amg_lock_unlock(&rwlock->lock);
     amg_waiters_wake(taken);
-    return AMG_CONTRACT(is_held, "the lock %p is not held", (void *)self)
+    return AMG_CONTRACT(is_held, "the lock %p is not held", (void *)rwlock)
                ? ABT_SUCCESS
                : ABT_ERR_RWLOCK;
 }

@@ -10,17 +10,12 @@
 
 /* A timer, behind ABT_timer; owned by its creator, and used by one thread at a
  * time. */
-struct timer {
+struct ABT_timer_opaque {
     double start_s;
     double stop_s;
 };
 
 enum { OVERHEAD_ROUNDS = 1000 };
-
-static struct timer *timer_of(ABT_timer timer)
-{
-    return (struct timer *)(void *)timer;
-}
 
 double ABT_get_wtime(void)
 {
@@ -31,7 +26,7 @@ int ABT_timer_create(ABT_timer *newtimer)
 {
     if (!AMG_GIVEN(newtimer))
         return ABT_ERR_INV_ARG;
-    return amg_handle_create(newtimer, sizeof(struct timer));
+    return amg_handle_create(newtimer, sizeof(struct ABT_timer_opaque));
 }
 
 int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
@@ -43,7 +38,7 @@ int ABT_timer_dup(ABT_timer timer, ABT_timer *newtimer)
         return rc;
     rc = ABT_timer_create(newtimer);
     if (rc == ABT_SUCCESS)
-        *timer_of(*newtimer) = *timer_of(timer);
+        **newtimer = *timer;
     return rc;
 }
 
@@ -60,7 +55,7 @@ int ABT_timer_start(ABT_timer timer)
 {
     if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_TIMER;
-    timer_of(timer)->start_s = ABT_get_wtime();
+    timer->start_s = ABT_get_wtime();
     return ABT_SUCCESS;
 }
 
@@ -68,7 +63,7 @@ int ABT_timer_stop(ABT_timer timer)
 {
     if (!AMG_GIVEN(timer))
         return ABT_ERR_INV_TIMER;
-    timer_of(timer)->stop_s = ABT_get_wtime();
+    timer->stop_s = ABT_get_wtime();
     return ABT_SUCCESS;
 }
 
@@ -78,7 +73,7 @@ int ABT_timer_read(ABT_timer timer, double *secs)
         return ABT_ERR_INV_TIMER;
     if (!AMG_GIVEN(secs))
         return ABT_ERR_INV_ARG;
-    *secs = timer_of(timer)->stop_s - timer_of(timer)->start_s;
+    *secs = timer->stop_s - timer->start_s;
     return ABT_SUCCESS;
 }
 
@@ -105,8 +100,8 @@ int ABT_timer_stop_and_add(ABT_timer timer, double *secs)
 
 int ABT_timer_get_overhead(double *overhead)
 {
-    struct timer timer = {0, 0};
-    ABT_timer handle = (ABT_timer)(void *)&timer;
+    struct ABT_timer_opaque timer = {0, 0};
+    ABT_timer handle = &timer;
     double sum_s = 0;
 
     if (!AMG_GIVEN(overhead))

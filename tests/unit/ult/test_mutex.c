@@ -21,9 +21,9 @@ struct shared {
     atomic_bool is_given;
 };
 
-static struct amg_mutex *mutex_in(struct shared *shared)
+static struct ABT_mutex_opaque *mutex_in(struct shared *shared)
 {
-    return (struct amg_mutex *)(void *)&shared->memory;
+    return (struct ABT_mutex_opaque *)(void *)&shared->memory;
 }
 
 static ABT_mutex handle_of(struct shared *shared)

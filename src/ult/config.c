@@ -80,13 +80,16 @@ static struct value *value_add(struct values *values)
 }
 
 /* Sets a value of a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*; NULL
- * removes the key. An ABT code. */
-static int values_set(
-    struct values *values, int key, int type, const void *value)
+ * removes the key. `none_code`: the code if `config` is NULL. */
+static int config_set(
+    void *config, int none_code, int key, int type, const void *value)
 {
-    struct value *item = value_find(values, key);
+    struct values *values = config;
+    struct value *item = values == NULL ? NULL : value_find(values, key);
     size_t len = type_len(type);
 
+    if (values == NULL)
+        return none_code;
     if (value == NULL) {
         if (item != NULL)
             *item = values->items[--values->count];
@@ -102,13 +105,6 @@ static int values_set(
     item->type = type;
     memcpy(&item->is, value, len);
     return ABT_SUCCESS;
-}
-
-/* For pools and schedulers. `none_code`: the code if `config` is NULL. */
-static int config_set(
-    void *config, int none_code, int key, int type, const void *value)
-{
-    return config == NULL ? none_code : values_set(config, key, type, value);
 }
 
 /* `ret_type`, a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*, and
@@ -174,51 +170,6 @@ ABT_sched_config_var ABT_sched_config_access = {-2, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_config_automatic = {-3, ABT_SCHED_CONFIG_INT};
 ABT_sched_config_var ABT_sched_basic_freq = {-4, ABT_SCHED_CONFIG_INT};
 
-/* Reads one value of the list. An ABT code. */
-static int value_read(
-    struct values *values, ABT_sched_config_var var, va_list *list)
-{
-    int number = 0;
-    double real = 0;
-    void *pointer = NULL;
-
-    switch (var.type) {
-    case ABT_SCHED_CONFIG_INT:
-        number = va_arg(*list, int);
-        return values_set(values, var.idx, var.type, &number);
-    case ABT_SCHED_CONFIG_DOUBLE:
-        real = va_arg(*list, double);
-        return values_set(values, var.idx, var.type, &real);
-    case ABT_SCHED_CONFIG_PTR:
-        pointer = va_arg(*list, void *);
-        return values_set(values, var.idx, var.type, &pointer);
-    default:
-        return ABT_ERR_INV_SCHED_CONFIG;
-    }
-}
-
-int ABT_sched_config_create(ABT_sched_config *config, ...)
-{
-    int rc = ABT_ERR_INV_ARG;
-    va_list list;
-
-    if (config == NULL)
-        return rc;
-    rc = amg_handle_create(config, sizeof(struct values));
-    va_start(list, config);
-    while (rc == ABT_SUCCESS) {
-        ABT_sched_config_var var = va_arg(list, ABT_sched_config_var);
-
-        if (var.idx == ABT_sched_config_var_end.idx)
-            break;
-        rc = value_read((struct values *)(void *)*config, var, &list);
-    }
-    va_end(list);
-    if (rc != ABT_SUCCESS)
-        (void)ABT_sched_config_free(config);
-    return rc;
-}
-
 int ABT_sched_config_read(ABT_sched_config config, int num_vars, ...)
 {
     va_list list;
@@ -240,6 +191,50 @@ int ABT_sched_config_set(ABT_sched_config config, int idx,
     ABT_sched_config_type type, const void *val)
 {
     return config_set(config, ABT_ERR_INV_SCHED_CONFIG, idx, (int)type, val);
+}
+
+/* Reads one value of the list. An ABT code. */
+static int value_read(
+    ABT_sched_config config, ABT_sched_config_var var, va_list *list)
+{
+    struct value value;
+
+    switch (var.type) {
+    case ABT_SCHED_CONFIG_INT:
+        value.is.number = va_arg(*list, int);
+        break;
+    case ABT_SCHED_CONFIG_DOUBLE:
+        value.is.real = va_arg(*list, double);
+        break;
+    case ABT_SCHED_CONFIG_PTR:
+        value.is.pointer = va_arg(*list, void *);
+        break;
+    default:
+        return ABT_ERR_INV_SCHED_CONFIG;
+    }
+    return ABT_sched_config_set(config, var.idx, var.type, &value.is);
+}
+
+int ABT_sched_config_create(ABT_sched_config *config, ...)
+{
+    int rc = ABT_ERR_INV_ARG;
+    va_list list;
+
+    if (config == NULL)
+        return rc;
+    rc = amg_handle_create(config, sizeof(struct values));
+    va_start(list, config);
+    while (rc == ABT_SUCCESS) {
+        ABT_sched_config_var var = va_arg(list, ABT_sched_config_var);
+
+        if (var.idx == ABT_sched_config_var_end.idx)
+            break;
+        rc = value_read(*config, var, &list);
+    }
+    va_end(list);
+    if (rc != ABT_SUCCESS)
+        (void)ABT_sched_config_free(config);
+    return rc;
 }
 
 int ABT_sched_config_get(

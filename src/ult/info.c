@@ -12,15 +12,13 @@
 #include "ult/ult.h"
 #include "ult/xstream_local.h"
 
-static void bool_answer(void *val, bool is_so)
+int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
 {
-    *(ABT_bool *)val = is_so ? ABT_TRUE : ABT_FALSE;
-}
+    enum { GUARD_PAGE = 2, SLEEPS = 0 };
 
-/* False: the answer is not a boolean, or the query is unknown. */
-static bool yes_no_answer(ABT_info_query_kind kind, void *val)
-{
-    switch (kind) {
+    if (val == NULL)
+        return ABT_ERR_INV_ARG;
+    switch (query_kind) {
     case ABT_INFO_QUERY_KIND_ENABLED_CHECK_ERROR:
     case ABT_INFO_QUERY_KIND_ENABLED_PRESERVE_FPU:
     case ABT_INFO_QUERY_KIND_ENABLED_THREAD_CANCEL:
@@ -30,11 +28,11 @@ static bool yes_no_answer(ABT_info_query_kind kind, void *val)
     case ABT_INFO_QUERY_KIND_ENABLED_EXTERNAL_THREAD:
     case ABT_INFO_QUERY_KIND_ENABLED_SCHED_SLEEP:
     case ABT_INFO_QUERY_KIND_FCONTEXT:
-        bool_answer(val, true);
-        return true;
+        *(ABT_bool *)val = ABT_TRUE;
+        return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_ENABLED_AFFINITY:
-        bool_answer(val, amg_cpuset_count(amg_bind_process()) > 0);
-        return true;
+        *(ABT_bool *)val = amg_cpuset_count(amg_bind_process()) > 0;
+        return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_ENABLED_DEBUG:
     case ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO:
     case ABT_INFO_QUERY_KIND_ENABLED_LOG:
@@ -46,22 +44,8 @@ static bool yes_no_answer(ABT_info_query_kind kind, void *val)
     case ABT_INFO_QUERY_KIND_DYNAMIC_PROMOTION:
     case ABT_INFO_QUERY_KIND_ENABLED_STACK_UNWIND:
     case ABT_INFO_QUERY_KIND_ENABLED_LAZY_STACK_ALLOC:
-        bool_answer(val, false);
-        return true;
-    default:
-        return false;
-    }
-}
-
-int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
-{
-    enum { GUARD_PAGE = 2, SLEEPS = 0 };
-
-    if (val == NULL)
-        return ABT_ERR_INV_ARG;
-    if (yes_no_answer(query_kind, val))
+        *(ABT_bool *)val = ABT_FALSE;
         return ABT_SUCCESS;
-    switch (query_kind) {
     case ABT_INFO_QUERY_KIND_MAX_NUM_XSTREAMS:
         /* The number of cores: more are possible, but not useful. */
         *(unsigned *)val = amg_cpuset_count(amg_bind_process());

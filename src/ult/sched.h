@@ -165,7 +165,11 @@ int amg_xstream_create(
 void amg_xstream_destroy(struct amg_xstream *xstream);
 
 /* Has the xstream ended, or never begun? */
-bool amg_xstream_has_ended(struct amg_xstream *xstream);
+static inline bool amg_xstream_has_ended(const struct amg_xstream *xstream)
+{
+    return atomic_load_explicit(&xstream->state, memory_order_acquire) ==
+           ABT_XSTREAM_STATE_TERMINATED;
+}
 
 /* Waits until the xstream has ended. Not called by the xstream itself. */
 void amg_xstream_join(struct amg_xstream *xstream);

@@ -26,7 +26,8 @@ static int thread_new(const struct amg_ult_spec *spec, ABT_thread *ret_thread,
     return ABT_SUCCESS;
 }
 
-static int thread_start(const struct amg_ult_spec *spec, ABT_thread *ret_thread)
+static AMG_INLINE int thread_start(
+    const struct amg_ult_spec *spec, ABT_thread *ret_thread)
 {
     struct amg_ult *ult = NULL;
     int rc = thread_new(spec, ret_thread, &ult);

@@ -237,24 +237,17 @@ int ABT_self_get_xstream(ABT_xstream *xstream)
 
 int ABT_self_get_xstream_rank(int *rank)
 {
-    ABT_xstream xstream = ABT_XSTREAM_NULL;
-    int rc = ABT_SUCCESS;
-
-    if (rank == NULL)
-        return ABT_ERR_INV_ARG;
-    rc = ABT_self_get_xstream(&xstream);
-    return rc != ABT_SUCCESS ? rc : ABT_xstream_get_rank(xstream, rank);
+    return ABT_xstream_self_rank(rank);
 }
 
 int ABT_self_on_primary_xstream(ABT_bool *on_primary)
 {
-    ABT_xstream xstream = ABT_XSTREAM_NULL;
-    int rc = ABT_SUCCESS;
+    ABT_xstream self = amg_xstream_handle(amg_xstream_self());
 
     if (on_primary == NULL)
         return ABT_ERR_INV_ARG;
-    rc = ABT_self_get_xstream(&xstream);
-    return rc != ABT_SUCCESS ? rc : ABT_xstream_is_primary(xstream, on_primary);
+    return self == ABT_XSTREAM_NULL ? amg_ult_none_code()
+                                    : ABT_xstream_is_primary(self, on_primary);
 }
 
 int ABT_self_is_primary(ABT_bool *is_primary)

@@ -213,12 +213,6 @@ int amg_xstream_create(
     return ABT_SUCCESS;
 }
 
-bool amg_xstream_has_ended(struct amg_xstream *xstream)
-{
-    return atomic_load_explicit(&xstream->state, memory_order_acquire) ==
-           ABT_XSTREAM_STATE_TERMINATED;
-}
-
 /* Frees an xstream that does not run, and its scheduler, if that was made for
  * the xstream. */
 static void xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
@@ -333,16 +327,13 @@ void amg_xstream_run(struct amg_xstream *xstream)
  * the OS thread, and may then free the xstream. */
 static void xstream_ends(struct amg_xstream *xstream)
 {
-    struct amg_list joiners;
-    struct amg_link *link = NULL;
+    struct amg_waiters_taken joiners;
 
-    amg_list_init(&joiners);
     amg_lock_lock(&xstream->lock);
     state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
-    amg_list_splice(&joiners, &xstream->joiners);
+    joiners = amg_waiters_take_all(&xstream->joiners);
     amg_lock_unlock(&xstream->lock);
-    while ((link = amg_list_pop(&joiners)) != NULL)
-        amg_unpark(amg_container_of(link, struct amg_waiter, link));
+    amg_waiters_wake(joiners);
 }
 
 static void begun_set(struct amg_xstream *xstream, unsigned how)

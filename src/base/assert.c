@@ -66,29 +66,6 @@ hg_return_t amg_refusal_end(void)
     return refused(HG_SUCCESS);
 }
 
-bool amg_contract_gone(const char *call, const char *kind, const void *object)
-{
-    inherited.call = NULL;
-    if (object == NULL)
-        AMG_LOG_ERROR("cls", "%s(): the %s is NULL", call, kind);
-    else
-        AMG_LOG_ERROR("cls", "%s(): the %s %p was destroyed or freed before",
-            call, kind, object);
-    if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
-        amg_assert_fail(kind, call, 0);
-    return false;
-}
-
-bool amg_contract_not_ours(
-    const char *call, const char *kind, const void *object, bool is_inherited)
-{
-    if (!is_inherited)
-        return amg_contract_gone(call, kind, object);
-    inherited.call = call;
-    inherited.kind = kind;
-    return false;
-}
-
 bool amg_contract_broken(const char *call, const char *form, ...)
 {
     char text[TEXT_CAP];
@@ -101,6 +78,24 @@ bool amg_contract_broken(const char *call, const char *form, ...)
     AMG_LOG_ERROR("cls", "%s(): %s", call, text);
     if (amg_env_number(AMG_ENV_ABORT_ON_MISUSE) != 0)
         amg_assert_fail(text, call, 0);
+    return false;
+}
+
+bool amg_contract_gone(const char *call, const char *kind, const void *object)
+{
+    return object == NULL
+               ? amg_contract_broken(call, "the %s is NULL", kind)
+               : amg_contract_broken(call,
+                     "the %s %p was destroyed or freed before", kind, object);
+}
+
+bool amg_contract_not_ours(
+    const char *call, const char *kind, const void *object, bool is_inherited)
+{
+    if (!is_inherited)
+        return amg_contract_gone(call, kind, object);
+    inherited.call = call;
+    inherited.kind = kind;
     return false;
 }
 

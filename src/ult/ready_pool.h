@@ -191,12 +191,6 @@ static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
     return atomic_load_explicit(&pool->size, memory_order_relaxed) > 0;
 }
 
-/* Is exactly one thread ready in a built-in pool? No lock. */
-static inline bool amg_ready_pool_has_one(const struct amg_ready_pool *pool)
-{
-    return atomic_load_explicit(&pool->size, memory_order_relaxed) == 1;
-}
-
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
 /* A blocked thread has left the pool without a push: wakes xstreams that are

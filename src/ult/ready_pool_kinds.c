@@ -100,10 +100,7 @@ static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
         while (after != &pool->ready.head && id_of(after) > id)
             after = after->prev;
     }
-    ult->link.prev = after;
-    ult->link.next = after->next;
-    after->next->prev = &ult->link;
-    after->next = &ult->link;
+    amg_list_insert(after, &ult->link);
 }
 
 static struct amg_ult *earliest_pop(struct amg_ready_pool *pool)

@@ -290,7 +290,7 @@ static void runtime_drain(void)
             primary_sleep(until_ns);
     } while (
         until_ns != AMG_NO_DEADLINE || amg_sched_size(runtime_sched()) > 0);
-    (void)ABT_sched_get_total_size((ABT_sched)(void *)runtime_sched(), &left);
+    (void)ABT_sched_get_total_size(amg_sched_handle(runtime_sched()), &left);
     if (left > 0)
         AMG_LOG_WARNING("ult",
             "ABT_finalize: %zu user-level threads of the primary stream are "

@@ -19,7 +19,6 @@
 
 enum {
     SHARED_FACTOR = 16,
-    PAGE = 4096,
     COLORS =
         16, /* stacks start at so many offsets, as objects at one offset of */
     COLOR_STEP = 128, /* all stacks would compete for few sets of the cache */
@@ -36,7 +35,7 @@ static struct {
 
 static size_t len_round(size_t len)
 {
-    return (len + PAGE - 1) / PAGE * PAGE;
+    return (len + AMG_PAGE_LEN - 1) / AMG_PAGE_LEN * AMG_PAGE_LEN;
 }
 
 static void stack_destroy(struct amg_stack *stack)
@@ -148,9 +147,9 @@ struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len)
 
     len = len_round(len);
     if (len == 0)
-        len = SIZE_MAX -
-              SIZE_MAX %
-                  PAGE; /* an overflow: too much, which fails and is logged */
+        len =
+            SIZE_MAX - SIZE_MAX % AMG_PAGE_LEN; /* an overflow: too much, which
+                                                   fails and is logged */
     if (len != stacks.default_len)
         return stack_create(len);
     if (cache != NULL)

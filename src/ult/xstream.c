@@ -406,16 +406,6 @@ static int xstream_start(struct amg_xstream *xstream)
     return ABT_ERR_MEM;
 }
 
-/* Number of threads in the xstream's pools, ready or blocked. */
-static size_t threads_count(struct amg_xstream *xstream)
-{
-    size_t count = 0;
-
-    (void)ABT_sched_get_total_size(
-        amg_sched_handle(amg_xstream_sched(xstream)), &count);
-    return count;
-}
-
 /* Waits until the xstream has ended; false: `until_ns` came first. */
 static bool join_until(struct amg_xstream *xstream, uint64_t until_ns)
 {
@@ -441,12 +431,16 @@ void amg_xstream_join(struct amg_xstream *xstream)
     amg_xstream_ask(xstream, AMG_XSTREAM_TO_JOIN);
     while (!join_until(
         xstream, silent_ns == 0 ? AMG_NO_DEADLINE : since_ns + past_ns)) {
+        size_t left = 0;
+
+        (void)ABT_sched_get_total_size(
+            amg_sched_handle(amg_xstream_sched(xstream)), &left);
         AMG_LOG_WARNING("ult",
             "the join of execution stream %d has waited %.1f s: a thread still "
             "runs there, or its pools have %zu threads that are ready or "
             "blocked; let them end before ABT_xstream_join(), "
             "ABT_finalize() or the end of Margo",
-            xstream->rank, (double)past_ns / 1e9, threads_count(xstream));
+            xstream->rank, (double)past_ns / 1e9, left);
         past_ns *= 2;
     }
     xstream_reap(xstream);
@@ -851,7 +845,7 @@ int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
 int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
 {
     return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, sched,
-        (ABT_sched)(void *)amg_xstream_sched(amg_xstream_of(xstream)));
+        amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
 }
 
 int ABT_xstream_get_main_pools(
@@ -1014,9 +1008,5 @@ int ABT_xstream_get_affinity(
 
 int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid)
 {
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (cpuid == NULL)
-        return ABT_ERR_INV_ARG;
     return ABT_xstream_get_affinity(xstream, 1, cpuid, NULL);
 }

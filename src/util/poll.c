@@ -76,21 +76,19 @@ static const struct flag_pair {
 
 enum { FLAG_PAIRS = sizeof(flag_pairs) / sizeof(flag_pairs[0]) };
 
-static uint32_t flags_to_kernel(uint32_t flags)
+/* The flags of mercury_poll.h as those of the kernel, or the other way round.
+ */
+static uint32_t flags_convert(uint32_t flags, bool to_kernel)
 {
     uint32_t result = 0;
 
-    for (unsigned i = 0; i < FLAG_PAIRS; i++)
-        result |= (flags & flag_pairs[i].ours) ? flag_pairs[i].theirs : 0;
-    return result;
-}
+    for (unsigned i = 0; i < FLAG_PAIRS; i++) {
+        uint32_t ours = flag_pairs[i].ours;
+        uint32_t theirs = flag_pairs[i].theirs;
 
-static uint32_t flags_from_kernel(uint32_t flags)
-{
-    uint32_t result = 0;
-
-    for (unsigned i = 0; i < FLAG_PAIRS; i++)
-        result |= (flags & flag_pairs[i].theirs) ? flag_pairs[i].ours : 0;
+        if ((flags & (to_kernel ? ours : theirs)) != 0)
+            result |= to_kernel ? theirs : ours;
+    }
     return result;
 }
 
@@ -132,7 +130,7 @@ int hg_poll_add(hg_poll_set_t *poll_set, int fd, struct hg_poll_event *event)
 
     if (!AMG_GIVEN(poll_set) || !AMG_GIVEN(event))
         return HG_UTIL_FAIL;
-    wanted.events = flags_to_kernel(event->events);
+    wanted.events = flags_convert(event->events, true);
     wanted.data.u64 = event->data.u64;
     if (epoll_ctl(poll_set->fd, EPOLL_CTL_ADD, fd, &wanted) == 0)
         return HG_UTIL_SUCCESS;
@@ -169,7 +167,7 @@ static int events_fetch(const struct hg_poll_set *poll_set, int timeout_ms,
         return 1;
     }
     for (int i = 0; i < count; i++) {
-        ret_events[i].events = flags_from_kernel(fetched[i].events);
+        ret_events[i].events = flags_convert(fetched[i].events, false);
         ret_events[i].data.u64 = fetched[i].data.u64;
     }
     return count;

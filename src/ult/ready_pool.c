@@ -812,18 +812,11 @@ static struct amg_user_pool *user_create(ABT_pool pool, ABT_pool_user_def def)
     return user;
 }
 
-/* Calls the program's function for a new pool. */
-static int user_init(const struct amg_user_pool *user, ABT_pool_config config)
-{
-    ABT_pool_user_init_fn init = user->is_old ? user->def.p_init : user->init;
-
-    return init == NULL ? ABT_SUCCESS : init(user->pool, config);
-}
-
 int ABT_pool_create(
     ABT_pool_user_def def, ABT_pool_config config, ABT_pool *newpool)
 {
     struct amg_ready_pool *pool = NULL;
+    struct amg_user_pool *user = NULL;
     ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
     int rc = ABT_SUCCESS;
 
@@ -842,13 +835,19 @@ int ABT_pool_create(
     pool = amg_ready_pool_create(NULL, access, config_is_automatic(config));
     if (pool == NULL)
         return ABT_ERR_MEM;
-    pool->user = user_create(amg_ready_pool_handle(pool), def);
-    rc = pool->user == NULL ? ABT_ERR_MEM : user_init(pool->user, config);
+    user = user_create(amg_ready_pool_handle(pool), def);
+    pool->user = user;
+    if (user == NULL)
+        rc = ABT_ERR_MEM;
+    else if (user->is_old && user->def.p_init != NULL)
+        rc = user->def.p_init(user->pool, config);
+    else if (!user->is_old && user->init != NULL)
+        rc = user->init(user->pool, config);
     if (rc == ABT_SUCCESS) {
         *newpool = amg_ready_pool_handle(pool);
         return ABT_SUCCESS;
     }
-    amg_mem_free(pool->user);
+    amg_mem_free(user);
     pool->user = NULL; /* so that user->free is not called */
     pool_destroy(pool);
     return rc;

@@ -320,21 +320,19 @@ static void join_others(void)
     }
 }
 
-/* The main scheduler of the primary stream and its pools end with the runtime,
- * automatic or not, as in Argobots. */
-static void sched_take(struct amg_sched *sched)
-{
-    sched->is_automatic = true;
-    for (int i = 0; i < sched->count; i++)
-        sched->pools[i]->is_automatic = true;
-}
-
 static void runtime_close(void)
 {
+    struct amg_sched *sched = NULL;
+
     join_others();
     runtime_drain();
     primary_close(runtime.primary);
-    sched_take(runtime_sched());
+    /* The main scheduler of the primary stream and its pools end with the
+     * runtime, automatic or not, as in Argobots. */
+    sched = runtime_sched();
+    sched->is_automatic = true;
+    for (int i = 0; i < sched->count; i++)
+        sched->pools[i]->is_automatic = true;
     amg_xstream_destroy(runtime.xstream);
     amg_timeout_fini();
     guard_close();

@@ -13,6 +13,10 @@
 #include "base/mem.h"
 #include "ult/xstream_local.h"
 
+/* Checks before a scheduler sleeps: about 2 us, the time of a sleep and a
+ * wake-up. */
+enum { LOOKS = 64 };
+
 static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
 {
     sched->pools =
@@ -262,16 +266,13 @@ static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
     return is_quiet;
 }
 
-static void pools_unwatch(struct amg_sched *sched)
-{
-    for (int i = 0; i < sched->count; i++)
-        amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
-}
-
 static void xstream_disarm(struct amg_xstream *xstream)
 {
+    struct amg_sched *sched = amg_xstream_sched(xstream);
+
     amg_sleeper_disarm(&xstream->sleeper);
-    pools_unwatch(amg_xstream_sched(xstream));
+    for (int i = 0; i < sched->count; i++)
+        amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
 /* `block` is NULL for the scheduler itself. False: a thread or a request is
@@ -290,6 +291,11 @@ static bool xstream_arm(struct amg_xstream *xstream, struct amg_block *block)
 
 void amg_xstream_sleep(struct amg_xstream *xstream)
 {
+    for (int looks = 0; looks < LOOKS; looks++) {
+        if (amg_sched_size(amg_xstream_sched(xstream)) > 0)
+            return;
+        amg_relax();
+    }
     if (!xstream_arm(xstream, NULL))
         return;
     amg_sleeper_sleep(&xstream->sleeper, AMG_NO_DEADLINE);

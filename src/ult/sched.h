@@ -129,7 +129,8 @@ void amg_xstream_ask_claim(struct amg_xstream *xstream,
 /* Sets the request, and wakes the xstream; by any thread. */
 void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 
-/* Blocks until a push into a pool of the xstream's scheduler, or a request.
+/* Spins for a moment, then blocks until a push into a pool of the xstream's
+ * scheduler, or a request.
  * Called by the xstream's own OS thread. */
 void amg_xstream_sleep(struct amg_xstream *xstream);
 

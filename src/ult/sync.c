@@ -478,11 +478,6 @@ struct ABT_rwlock_opaque {
 _Static_assert(sizeof(struct ABT_rwlock_opaque) <= sizeof(ABT_rwlock_memory),
     "a lock fits into the memory that abt.h gives it");
 
-static bool must_wait(const struct ABT_rwlock_opaque *self, bool to_write)
-{
-    return self->is_writing || (to_write && self->readers > 0);
-}
-
 static int rwlock_enter(ABT_rwlock self, bool to_write)
 {
     const char *call = to_write ? "ABT_rwlock_wrlock" : "ABT_rwlock_rdlock";
@@ -491,7 +486,7 @@ static int rwlock_enter(ABT_rwlock self, bool to_write)
     if (!AMG_CONTRACT_OF(call, self != NULL, "the lock is NULL"))
         return ABT_ERR_INV_RWLOCK;
     amg_lock_lock(&self->lock);
-    if (must_wait(self, to_write)) {
+    if (self->is_writing || (to_write && self->readers > 0)) {
         if (!AMG_CONTRACT_OF(call, !amg_ult_caller_is_task(), TASK_TEXT)) {
             amg_lock_unlock(&self->lock);
             return ABT_ERR_RWLOCK;

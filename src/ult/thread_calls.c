@@ -531,6 +531,7 @@ int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
         thread, amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
 }
 
+/* For the first pool of a running xstream that does not run `pool`. */
 struct other_search {
     const struct amg_ready_pool *pool;
     struct amg_ready_pool *found;
@@ -548,28 +549,18 @@ static bool other_visit(struct amg_xstream *xstream, void *arg)
     return search->found != NULL;
 }
 
-/* The first pool of a running xstream that does not run `pool`; NULL: no such
- * xstream. */
-static struct amg_ready_pool *other_pool(const struct amg_ready_pool *pool)
-{
-    struct other_search search = {.pool = pool};
-
-    amg_xstreams_each(other_visit, &search);
-    return search.found;
-}
-
 int ABT_thread_migrate(ABT_thread thread)
 {
     struct amg_ult *ult = amg_ult_of(thread);
-    struct amg_ready_pool *target = NULL;
+    struct other_search search = {.found = NULL};
     int rc = migration_check(ult);
 
     if (rc != ABT_SUCCESS)
         return rc;
-    target = other_pool(amg_ult_pool(ult));
-    if (target == NULL)
+    search.pool = amg_ult_pool(ult);
+    if (!amg_xstreams_each(other_visit, &search))
         return ABT_ERR_MIGRATION_NA;
-    migration_ask(ult, target);
+    migration_ask(ult, search.found);
     return ABT_SUCCESS;
 }
 

@@ -18,10 +18,6 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* Checks before a scheduler sleeps: about 2 us, the time of a sleep and a
- * wake-up. */
-enum { LOOKS = 64 };
-
 /* Progress of the start of an xstream's thread. */
 enum { BEGIN_WAITS, BEGIN_RUNS, BEGIN_FAILED };
 
@@ -267,17 +263,6 @@ static bool sched_has_to_stop(struct amg_sched *sched)
     return amg_sched_is_to_stop(sched);
 }
 
-/* No thread is ready: spins for a moment, then sleeps. */
-static void sched_wait(struct amg_sched *sched, struct amg_xstream *xstream)
-{
-    for (int looks = 0; looks < LOOKS; looks++) {
-        if (amg_sched_size(sched) > 0)
-            return;
-        amg_relax();
-    }
-    amg_xstream_sleep(xstream);
-}
-
 static void sched_loop(struct amg_sched *sched)
 {
     struct amg_xstream *xstream =
@@ -288,7 +273,7 @@ static void sched_loop(struct amg_sched *sched)
         struct amg_ult *ult = amg_sched_pop(sched);
 
         if (ult == NULL) {
-            sched_wait(sched, xstream);
+            amg_xstream_sleep(xstream);
             has_slept = true;
             continue;
         }
@@ -932,13 +917,6 @@ static bool affinity_is_off(void)
            (strcmp(value, "0") == 0 || value[0] == 'n' || value[0] == 'N');
 }
 
-/* Any number is valid, as in Argobots; the system ignores CPUs that do not
- * exist. */
-static unsigned cpu_wrap(int cpuid)
-{
-    return (unsigned)(cpuid % AMG_CPUS_MAX + AMG_CPUS_MAX) % AMG_CPUS_MAX;
-}
-
 int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
 {
     struct amg_cpuset cpus = {{0}};
@@ -950,7 +928,10 @@ int ABT_xstream_set_affinity(ABT_xstream xstream, int num_cpuids, int *cpuids)
     if (affinity_is_off())
         return ABT_ERR_FEATURE_NA;
     for (int i = 0; i < num_cpuids; i++)
-        amg_cpuset_add(&cpus, cpu_wrap(cpuids[i]));
+        /* Any number is valid, as in Argobots; the system ignores CPUs that do
+         * not exist. */
+        amg_cpuset_add(&cpus,
+            (unsigned)(cpuids[i] % AMG_CPUS_MAX + AMG_CPUS_MAX) % AMG_CPUS_MAX);
     if (num_cpuids == 0)
         cpus = *amg_bind_process();
     if (amg_cpuset_count(&cpus) == 0)

@@ -63,11 +63,6 @@ enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
-/* Called by fork(): waits for the kept locks, for some two seconds at most. */
-void amg_locks_hold(void);
-void amg_locks_drop(void);
-void amg_locks_drop_in_child(void);
-
 /* Yields the core to a thread that the caller waits for and that may have been
  * preempted; `tries`: number of yields before. */
 void amg_lock_yield(unsigned tries);

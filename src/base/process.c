@@ -26,15 +26,72 @@ void amg_fork_tell(
     (void)pthread_atfork(before, after, in_child);
 }
 
+/* The linker defines these names at the ends of the section, with protected
+ * visibility: no other library can replace them. */
+extern char kept_first[] __asm__("__start_amg_locks");
+extern char kept_end[] __asm__("__stop_amg_locks");
+
+_Static_assert(
+    sizeof(struct amg_lock) <= AMG_LOCK_STEP, "the next lock is one step away");
+
+static struct amg_lock *kept_at(size_t i)
+{
+    char *at = kept_first + i * AMG_LOCK_STEP;
+
+    return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
+}
+
+/* A thread that holds a kept lock may want another, so no thread waits for a
+ * kept lock while it holds others: fork() takes all or none. A thread may hold
+ * a lock for long (libfabric looks for its providers under a lock), or call
+ * fork() itself: then the child gets the locks free, but the data that one of
+ * them guards may be half changed. */
+static _Thread_local bool holds_kept;
+
+enum { HOLD_TRIES = 20000 /* of 50 us each, and as long to wake up */ };
+
+static bool kept_try(void)
+{
+    struct amg_lock *lock = NULL;
+    size_t i = 0;
+
+    while ((lock = kept_at(i)) != NULL && amg_lock_trylock(lock))
+        i++;
+    if (lock == NULL)
+        return true;
+    while (i-- > 0)
+        amg_lock_unlock(kept_at(i));
+    return false;
+}
+
+/* Waits for the kept locks, for some two seconds at most. */
+static void locks_hold(void)
+{
+    for (unsigned tries = 0; tries < HOLD_TRIES && !holds_kept; tries++) {
+        holds_kept = kept_try();
+        if (!holds_kept)
+            amg_lock_yield(tries);
+    }
+}
+
+static void locks_drop(void)
+{
+    for (size_t i = 0; holds_kept && kept_at(i) != NULL; i++)
+        amg_lock_unlock(kept_at(i));
+    holds_kept = false;
+}
+
 static void child_begin(void)
 {
-    amg_locks_drop_in_child();
+    for (size_t i = 0; kept_at(i) != NULL; i++)
+        amg_lock_init(kept_at(i));
+    holds_kept = false;
     atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 }
 
 static void watch_begin(void)
 {
-    amg_fork_tell(amg_locks_hold, amg_locks_drop, child_begin);
+    amg_fork_tell(locks_hold, locks_drop, child_begin);
 }
 
 void amg_fork_watch(void)

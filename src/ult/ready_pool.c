@@ -786,15 +786,6 @@ int ABT_pool_create_basic(ABT_pool_kind kind, ABT_pool_access access,
     return ABT_SUCCESS;
 }
 
-static bool config_is_automatic(ABT_pool_config config)
-{
-    int is_automatic = ABT_FALSE;
-
-    (void)ABT_pool_config_get(
-        config, ABT_pool_config_automatic.key, NULL, &is_automatic);
-    return is_automatic != ABT_FALSE;
-}
-
 /* A copy of the definition for `pool`. NULL: no memory. */
 static struct amg_user_pool *user_create(ABT_pool pool, ABT_pool_user_def def)
 {
@@ -818,6 +809,7 @@ int ABT_pool_create(
     struct amg_ready_pool *pool = NULL;
     struct amg_user_pool *user = NULL;
     ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
+    int is_automatic = ABT_FALSE;
     int rc = ABT_SUCCESS;
 
     amg_handle_clear(newpool);
@@ -832,7 +824,9 @@ int ABT_pool_create(
         if (access_is_known(def->access))
             access = def->access;
     }
-    pool = amg_ready_pool_create(NULL, access, config_is_automatic(config));
+    (void)ABT_pool_config_get(
+        config, ABT_pool_config_automatic.key, NULL, &is_automatic);
+    pool = amg_ready_pool_create(NULL, access, is_automatic != ABT_FALSE);
     if (pool == NULL)
         return ABT_ERR_MEM;
     user = user_create(amg_ready_pool_handle(pool), def);

@@ -349,7 +349,7 @@ bool amg_block_take(struct amg_ult *other)
         return false;
     pool = amg_xstream_sched(xstream)->only;
     return pool != NULL && amg_xstream_asked(xstream) == 0 &&
-           amg_ready_pool_size(pool) == 1 &&
+           atomic_load_explicit(&pool->size, memory_order_relaxed) == 1 &&
            atomic_load_explicit(&pool->users, memory_order_relaxed) == 1 &&
            amg_ready_pool_remove(pool, other);
 }

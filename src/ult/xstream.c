@@ -65,18 +65,6 @@ static bool insert_locked(struct amg_xstream *xstream, int rank)
     return true;
 }
 
-static bool xstreams_add(struct amg_xstream *xstream, int rank)
-{
-    bool is_done = false;
-
-    amg_lock_lock(&list_lock);
-    is_done = insert_locked(xstream, rank);
-    if (is_done)
-        count++;
-    amg_lock_unlock(&list_lock);
-    return is_done;
-}
-
 /* False: the xstream is not in the list. */
 static bool xstreams_remove(struct amg_xstream *xstream)
 {
@@ -187,6 +175,7 @@ int amg_xstream_create(
     struct amg_sched *sched, int rank, struct amg_xstream **ret_stream)
 {
     struct amg_xstream *xstream = NULL;
+    bool is_listed = false;
 
     if (!sched_take(sched))
         return ABT_ERR_SCHED;
@@ -199,7 +188,11 @@ int amg_xstream_create(
     amg_sleeper_init(&xstream->sleeper);
     amg_list_init(&xstream->joiners);
     sched_set(xstream, sched);
-    if (!xstreams_add(xstream, rank)) {
+    amg_lock_lock(&list_lock);
+    is_listed = insert_locked(xstream, rank);
+    count += is_listed ? 1 : 0;
+    amg_lock_unlock(&list_lock);
+    if (!is_listed) {
         sched_release(sched, false, NULL);
         amg_mem_free(xstream);
         return ABT_ERR_INV_XSTREAM_RANK;
@@ -232,24 +225,13 @@ static void sched_wake_others(struct amg_sched *sched)
         amg_ready_pool_wake_one(sched->pools[i]);
 }
 
-/* Runs main() first, if another xstream has returned main(). While main()
- * computes, other xstreams run the remaining threads. */
-static void sched_run_primary(
-    struct amg_sched *sched, struct amg_xstream *xstream)
-{
-    struct amg_ult *primary = amg_ult_primary_take();
-
-    if (primary != NULL)
-        sched_wake_others(sched);
-    amg_ult_run(xstream, primary);
-}
-
 /* Called by a scheduler in each round: serves requests to the xstream. True:
  * the scheduler has to return. */
 static bool sched_has_to_stop(struct amg_sched *sched)
 {
     struct amg_xstream *xstream =
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
+    struct amg_ult *primary = NULL;
 
     /* Acquire: pairs with amg_xstream_ask(), whose caller has returned main()
      * before. */
@@ -258,7 +240,12 @@ static bool sched_has_to_stop(struct amg_sched *sched)
             AMG_XSTREAM_TO_LOOK) != 0) {
         atomic_fetch_and_explicit(&xstream->asked,
             ~(unsigned)AMG_XSTREAM_TO_LOOK, memory_order_acquire);
-        sched_run_primary(sched, xstream);
+        /* Runs main() first, if another xstream has returned main(); meanwhile
+         * other xstreams run the remaining threads. */
+        primary = amg_ult_primary_take();
+        if (primary != NULL)
+            sched_wake_others(sched);
+        amg_ult_run(xstream, primary);
     }
     return amg_sched_is_to_stop(sched);
 }

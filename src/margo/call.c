@@ -508,17 +508,15 @@ hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
 
 hg_handle_t margo_request_get_handle(margo_request req)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->handle : HG_HANDLE_NULL;
+    return AMG_GIVEN(req) ? req->handle : HG_HANDLE_NULL;
 }
 
 margo_request_type margo_request_get_type(margo_request req)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->type
-                          : MARGO_INVALID_REQUEST;
+    return AMG_GIVEN(req) ? req->type : MARGO_INVALID_REQUEST;
 }
 
 margo_instance_id margo_request_get_instance(margo_request req)
 {
-    return AMG_GIVEN(req) ? amg_margo_request_of(req)->mid
-                          : MARGO_INSTANCE_NULL;
+    return AMG_GIVEN(req) ? req->mid : MARGO_INSTANCE_NULL;
 }

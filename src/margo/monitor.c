@@ -129,7 +129,7 @@ hg_return_t margo_request_set_monitoring_data(
 {
     if (req == MARGO_REQUEST_NULL)
         return HG_INVALID_ARG;
-    amg_margo_request_of(req)->monitor_data = data;
+    req->monitor_data = data;
     return HG_SUCCESS;
 }
 
@@ -138,7 +138,7 @@ hg_return_t margo_request_get_monitoring_data(
 {
     if (req == MARGO_REQUEST_NULL || data == NULL)
         return HG_INVALID_ARG;
-    *data = amg_margo_request_of(req)->monitor_data;
+    *data = req->monitor_data;
     return HG_SUCCESS;
 }
 

@@ -652,7 +652,7 @@ static void handle_set(hg_handle_t handle, void *kept)
 /* The place in a request for its operation, or NULL. */
 static void **kept_by(margo_request request)
 {
-    return &amg_margo_request_of(request)->monitor_data.p;
+    return &request->monitor_data.p;
 }
 
 /* Begins the post of a call, an answer or a transfer. The post, the callback
@@ -662,7 +662,7 @@ static void *post_begin(struct amg_monitor *monitor,
     enum amg_stats_what wait)
 {
     struct amg_monitor_operation *operation = NULL;
-    bool is_awaited = amg_margo_request_of(request)->callback == NULL;
+    bool is_awaited = request->callback == NULL;
 
     if (call != NULL)
         operation = operation_begin(monitor, call, now, 2 + is_awaited);
@@ -878,7 +878,7 @@ static void on_wait(void *uargs, double now, margo_monitor_event_t kind,
     count(uargs, operation->call, operation->wait, now - args->uctx.f,
         args->uctx.f - operation->posted, -1);
     if (operation->wait == AMG_STATS_FORWARD_WAIT)
-        waited_note(amg_margo_request_of(args->request)->handle, now);
+        waited_note(args->request->handle, now);
     *kept_by(args->request) = NULL;
     operation_unref(uargs, operation, 1);
 }

@@ -46,8 +46,10 @@ enum { TAKEOVER_NS = 20000000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
 {
-    amg_pool_init(&mid->requests, sizeof(struct margo_request_struct),
-        _Alignof(struct margo_request_struct));
+    static struct amg_attic attic;
+
+    amg_pool_init_kept(&mid->requests, sizeof(struct margo_request_struct),
+        _Alignof(struct margo_request_struct), &attic);
 }
 
 void amg_margo_requests_close(margo_instance_id mid)
@@ -257,8 +259,6 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
         req = amg_pool_get(&mid->requests);
         if (req == NULL)
             return HG_NOMEM;
-        if (req->use == 0) /* never used before */
-            req->use = 1;
     }
     req->type = type;
     req->mid = mid;
@@ -278,12 +278,10 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     return HG_SUCCESS;
 }
 
-/* Frees a request; the program's handle becomes invalid, since the memory will
- * be used again. */
 static void request_free(struct margo_request_struct *req)
 {
-    AMG_ASSERT(req->is_kept && req->use < AMG_MARGO_REQUEST_USES);
-    req->use = req->use % (AMG_MARGO_REQUEST_USES - 1) + 1;
+    AMG_ASSERT(req->is_kept);
+    req->is_kept = false;
     amg_pool_put(&req->mid->requests, req);
 }
 
@@ -294,18 +292,12 @@ static void request_unref(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* The request of a program's handle; NULL: was waited for before. */
-static struct margo_request_struct *request_find(
-    margo_request req, const char *caller)
+/* False: the request was waited for before, which has ended it; logged with the
+ * name `caller`. */
+static bool request_is_there(margo_request req, const char *caller)
 {
-    struct margo_request_struct *found = amg_margo_request_of(req);
-
-    return AMG_CONTRACT_OF(caller,
-               ((uintptr_t)req & AMG_MARGO_REQUEST_USE_MASK) == found->use,
-               "request %p was waited for before, which has ended it",
-               (void *)req)
-               ? found
-               : NULL;
+    return AMG_LIKELY(req->is_kept) ||
+           amg_contract_gone(caller, "request", req);
 }
 
 static void request_late(struct amg_margo_timer *timer, bool is_due)
@@ -421,7 +413,7 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (form->callback != NULL)
         request_unref(req);
     else
-        *form->ret_req = (margo_request)((uintptr_t)req | req->use);
+        *form->ret_req = req;
     return HG_SUCCESS;
 }
 
@@ -446,15 +438,11 @@ void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret)
         amg_margo_waiter_wake((struct amg_margo_waiter *)before);
 }
 
-hg_return_t margo_wait(margo_request request)
+hg_return_t margo_wait(margo_request req)
 {
-    struct margo_request_struct *req = NULL;
     hg_return_t ret = HG_SUCCESS;
 
-    if (!AMG_GIVEN(request))
-        return HG_INVALID_ARG;
-    req = request_find(request, __func__);
-    if (req == NULL)
+    if (!AMG_GIVEN(req) || !request_is_there(req, __func__))
         return HG_INVALID_ARG;
     if (!request_is_over(req))
         ret = end_check(req->mid, "margo_wait()");
@@ -472,8 +460,7 @@ static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
     for (size_t i = 0; i < count; i++)
-        if (reqs[i] != MARGO_REQUEST_NULL &&
-            request_find(reqs[i], caller) == NULL)
+        if (reqs[i] != MARGO_REQUEST_NULL && !request_is_there(reqs[i], caller))
             return false;
     return true;
 }
@@ -490,7 +477,7 @@ static size_t any_find(
         if (reqs[i] == MARGO_REQUEST_NULL)
             continue;
         *ret_some = reqs[i];
-        if (request_is_over(amg_margo_request_of(reqs[i])))
+        if (request_is_over(reqs[i]))
             break;
     }
     return i;
@@ -511,7 +498,7 @@ static struct margo_request_struct *any_first_due(
     struct margo_request_struct *first = NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct margo_request_struct *req = amg_margo_request_of(reqs[i]);
+        struct margo_request_struct *req = reqs[i];
 
         if (req != NULL && req->is_timed &&
             (first == NULL || req->due_ns < first->due_ns))
@@ -529,7 +516,7 @@ static void any_wait_woken(
 
     for (size_t i = 0; i < count && mid == MARGO_INSTANCE_NULL; i++)
         if (reqs[i] != MARGO_REQUEST_NULL)
-            mid = amg_margo_request_of(reqs[i])->mid;
+            mid = reqs[i]->mid;
     if (amg_margo_loop_may_stall(mid)) {
         amg_margo_watch_set(mid);
         if (first != NULL &&
@@ -555,7 +542,7 @@ static void any_wait(size_t count, margo_request *reqs)
     amg_margo_waiter_init(&waiter);
     waiter.is_of_one = false;
     for (; attached < count && !is_over; attached++) {
-        struct margo_request_struct *req = amg_margo_request_of(reqs[attached]);
+        struct margo_request_struct *req = reqs[attached];
 
         if (req == NULL)
             continue;
@@ -573,8 +560,7 @@ static void any_wait(size_t count, margo_request *reqs)
         any_wait_woken(count, reqs, &waiter);
     for (size_t i = 0; i < attached; i++)
         if (reqs[i] != MARGO_REQUEST_NULL &&
-            !state_change(
-                amg_margo_request_of(reqs[i]), (uintptr_t)&waiter, PENDING))
+            !state_change(reqs[i], (uintptr_t)&waiter, PENDING))
             wakes++;
     amg_margo_waiter_wait(&waiter, wakes);
 }
@@ -592,7 +578,7 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
         return HG_INVALID_ARG;
     found = any_find(count, reqs, &some);
     while (some != MARGO_REQUEST_NULL && found == count) {
-        ret = end_check(amg_margo_request_of(some)->mid, "margo_wait_any()");
+        ret = end_check(some->mid, "margo_wait_any()");
         if (ret != HG_SUCCESS)
             return ret;
         any_wait(count, reqs);
@@ -607,14 +593,9 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
     return ret;
 }
 
-int margo_test(margo_request request, int *flag)
+int margo_test(margo_request req, int *flag)
 {
-    struct margo_request_struct *req = NULL;
-
-    if (!AMG_GIVEN(request) || !AMG_GIVEN(flag))
-        return -1;
-    req = request_find(request, __func__);
-    if (req == NULL)
+    if (!AMG_GIVEN(req) || !AMG_GIVEN(flag) || !request_is_there(req, __func__))
         return -1;
     /* A caller that tests in a loop must not keep the progress loop off the
      * core. */

@@ -21,22 +21,15 @@ struct amg_margo_waiter {
     atomic_uint wakes;
 };
 
-/* The low bits of a program's handle of a request: a counter of the uses of its
- * memory, so that a handle that was waited for is recognised. */
-enum {
-    AMG_MARGO_REQUEST_USES = 16,
-    AMG_MARGO_REQUEST_USE_MASK = AMG_MARGO_REQUEST_USES - 1,
-};
-
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
  * to margo_wait(); or by the operation, in a `c` form. Requests of the `i` and
- * `c` forms lie in the instance's pool, and their memory stays until the pool
- * is freed. */
+ * `c` forms lie in the instance's pool, whose memory never holds anything but
+ * requests, so that a request that was waited for is recognised until its
+ * memory is used again. */
 struct margo_request_struct {
-    /* Used by the pool while the request is free. */
-    _Alignas(AMG_MARGO_REQUEST_USES) margo_request_type type;
+    /* Two words that the pool uses while the request is free. */
+    margo_request_type type;
     margo_instance_id mid;
-    unsigned use;       /* 1 to AMG_MARGO_REQUEST_USES - 1, in turn */
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when the request is over */
@@ -49,7 +42,7 @@ struct margo_request_struct {
     void (*callback)(void *arg, hg_return_t ret);
     void *arg;
     atomic_uint refs; /* of the poster, and of the operation */
-    bool is_kept;     /* from the instance's pool */
+    bool is_kept;     /* from the instance's pool, and not freed */
     /* A time limit. Only the timer cancels the operation, because the
      * operation's end waits for the timer; before the post the timer is armed
      * again. */
@@ -62,15 +55,6 @@ struct margo_request_struct {
     struct amg_link link; /* of bulk transfers in flight; see bulk.c */
     margo_monitor_data_t monitor_data;
 };
-
-/* The request of a program's handle. */
-static inline struct margo_request_struct *amg_margo_request_of(
-    margo_request request)
-{
-    return (
-        struct margo_request_struct *)((uintptr_t)request &
-                                       ~(uintptr_t)AMG_MARGO_REQUEST_USE_MASK);
-}
 
 /* Form of an operation; the public forms of a call differ in nothing else. */
 struct amg_margo_form {

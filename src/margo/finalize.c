@@ -93,10 +93,13 @@ static void callback_push(margo_instance_id mid, bool before, const void *owner,
 }
 
 /* The newest callback of an owner, or NULL. */
-static struct callback *find_locked(struct amg_list *list, const void *owner)
+static struct callback *callback_find_locked(
+    margo_instance_id mid, bool before, const void *owner)
 {
+    struct amg_list *list = list_of(mid, before);
     struct amg_link *link = amg_list_first(list);
 
+    AMG_ASSERT_HELD(&mid->finalize->callbacks.lock);
     for (; link != NULL; link = amg_list_next(list, link)) {
         struct callback *callback =
             amg_container_of(link, struct callback, link);
@@ -116,7 +119,7 @@ int amalgam_margo_callback_get(margo_instance_id mid, int is_before,
     if (!AMG_GIVEN(mid) || !AMG_GIVEN(ret_cb) || !AMG_GIVEN(ret_arg))
         return 0;
     amg_lock_lock(&mid->finalize->callbacks.lock);
-    callback = find_locked(list_of(mid, is_before != 0), owner);
+    callback = callback_find_locked(mid, is_before != 0, owner);
     if (callback != NULL) {
         *ret_cb = callback->function;
         *ret_arg = callback->arg;
@@ -491,14 +494,14 @@ static void finalize_unlock(margo_instance_id mid)
     ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex));
 }
 
-static void notify_locked(margo_instance_id mid)
+static void change_notify(margo_instance_id mid)
 {
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-/* Waits for a change; logs now and then that the end waits for `what`. NULL:
- * waits for the loop, whose silence the watch logs. */
-static void wait_locked(margo_instance_id mid, const char *what)
+/* Waits for a change, with the mutex locked; logs now and then that the end
+ * waits for `what`. NULL: waits for the loop, whose silence the watch logs. */
+static void change_await(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&mid->finalize->mutex);
@@ -794,7 +797,7 @@ static void finalize_stop(margo_instance_id mid)
     refs_finalized(mid);
     finalize_lock(mid);
     mid->finalize->is_stopped = true;
-    notify_locked(mid);
+    change_notify(mid);
     finalize_unlock(mid);
 }
 
@@ -817,7 +820,7 @@ static void streams_end(margo_instance_id mid)
     is_mine = !mid->finalize->is_ending_streams;
     mid->finalize->is_ending_streams = true;
     while (!is_mine && amg_margo_state_of(mid) != AMG_MARGO_CLOSED)
-        wait_locked(mid, "another thread to end its streams");
+        change_await(mid, "another thread to end its streams");
     finalize_unlock(mid);
     if (!is_mine)
         return;
@@ -825,7 +828,7 @@ static void streams_end(margo_instance_id mid)
     close_rest(mid);
     finalize_lock(mid);
     set_state(mid, AMG_MARGO_CLOSED);
-    notify_locked(mid);
+    change_notify(mid);
     finalize_unlock(mid);
     /* Handlers of an abandoned instance still run in its streams, so a join of
      * these streams would never return. */
@@ -845,10 +848,10 @@ static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
     finalize_lock(mid);
     if (is_mine) {
         mid->finalize->is_closed = true;
-        notify_locked(mid);
+        change_notify(mid);
     }
     while (!mid->finalize->is_closed)
-        wait_locked(mid, "another thread to close its class");
+        change_await(mid, "another thread to close its class");
     finalize_unlock(mid);
     if (ends_streams)
         streams_end(mid);
@@ -864,7 +867,7 @@ static void loop_ended(margo_instance_id mid)
     mid->finalize->is_drained = true;
     is_mine = mid->finalize->closers == 0 && !mid->finalize->is_claimed;
     mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
-    notify_locked(mid);
+    change_notify(mid);
     finalize_unlock(mid);
     if (!is_mine)
         return;
@@ -900,7 +903,7 @@ static void finalize_finish(margo_instance_id mid)
     finalize_lock(mid);
     mid->finalize->closers += ends_streams;
     while (!mid->finalize->is_drained)
-        wait_locked(mid, NULL);
+        change_await(mid, NULL);
     is_mine = ends_streams && !mid->finalize->is_claimed;
     mid->finalize->is_claimed = mid->finalize->is_claimed || is_mine;
     finalize_unlock(mid);
@@ -908,7 +911,7 @@ static void finalize_finish(margo_instance_id mid)
         finalize_stop(mid);
     finalize_lock(mid);
     while (!mid->finalize->is_stopped)
-        wait_locked(mid, "the finalize callbacks, which another thread runs");
+        change_await(mid, "the finalize callbacks, which another thread runs");
     finalize_unlock(mid);
     close_if_unreferenced(mid, ends_streams);
     finalize_lock(mid);

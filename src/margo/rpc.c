@@ -133,6 +133,7 @@ static struct amg_margo_rpc *rpc_make_locked(
 {
     struct amg_margo_rpc *rpc = rpc_again_locked(mid, name, id);
 
+    AMG_ASSERT_HELD(&mid->rpcs->lock);
     if (rpc != NULL)
         return rpc;
     rpc = amg_mem_zalloc(sizeof(*rpc));
@@ -160,6 +161,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
         before != NULL ? before : rpc_make_locked(mid, args->name, id);
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD(&mid->rpcs->lock);
     if (rpc == NULL)
         return HG_NOMEM;
     if (strcmp(rpc->name, args->name) != 0)

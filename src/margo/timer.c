@@ -247,9 +247,9 @@ static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
         amg_attic_put(&attic, timer);
 }
 
-/* Calls the program's function, which is not running. The lock is held before;
- * afterwards the lock and the caller's reference are dropped. */
-static void timer_call_locked(struct margo_timer *timer)
+/* Calls the program's function, which is not running. The mutex is locked
+ * before; afterwards it is not, and the caller's reference is dropped. */
+static void timer_call(struct margo_timer *timer)
 {
     timer->is_running = true;
     timer->runner = amg_margo_self();
@@ -262,8 +262,9 @@ static void timer_call_locked(struct margo_timer *timer)
     timer_unref_unlock(timer, 1);
 }
 
-/* Waits for the end of a callback, and logs the wait now and then. */
-static void idle_wait_locked(struct margo_timer *timer)
+/* Waits for the end of a callback, with the mutex locked, and logs the wait now
+ * and then. */
+static void idle_await(struct margo_timer *timer)
 {
     ABT_cond idle = ABT_COND_MEMORY_GET_HANDLE(&timer->idle);
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&timer->mutex);
@@ -289,13 +290,13 @@ static void timer_thread(void *arg)
 
     timer_lock(timer);
     while (timer->is_running)
-        idle_wait_locked(timer);
+        idle_await(timer);
     timer->handed_out--;
     if (timer->void_ones > 0) {
         timer->void_ones--;
         timer_unref_unlock(timer, 1);
     } else {
-        timer_call_locked(timer);
+        timer_call(timer);
     }
 }
 
@@ -331,7 +332,7 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
         return;
     }
     if (timer->pool == ABT_POOL_NULL) {
-        timer_call_locked(timer);
+        timer_call(timer);
         return;
     }
     timer->handed_out++;
@@ -463,7 +464,7 @@ static bool cancel_end(struct margo_timer *timer)
     timer_lock(timer);
     while (can_wait && timer->is_running &&
            (self == ABT_THREAD_NULL || timer->runner != self))
-        idle_wait_locked(timer);
+        idle_await(timer);
     is_idle = !timer->is_running || timer->runner == self;
     timer->cancelling--;
     timer_unlock(timer);

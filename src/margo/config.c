@@ -1034,17 +1034,14 @@ static unsigned long long number_get(
     return end == text || *end != '\0' ? otherwise : number;
 }
 
-size_t amg_margo_environment_stack_size(const struct amg_margo_config *config)
+size_t amg_margo_environment_stacks(
+    const struct amg_margo_config *config, unsigned *ret_count)
 {
     size_t size = ABT_initialized() == ABT_SUCCESS ? stack_size_now() : 0;
 
+    *ret_count = (unsigned)number_get(stack_count_name, config->max_stacks);
     return (size_t)number_get(
         stack_size_name, size == 0 ? config->stack_size : size);
-}
-
-unsigned amg_margo_environment_max_stacks(const struct amg_margo_config *config)
-{
-    return (unsigned)number_get(stack_count_name, config->max_stacks);
 }
 
 /* Warns if the runtime has started with other stacks than the text requests, or
@@ -1053,7 +1050,7 @@ static void stacks_compare(
     const struct amg_margo_log *log, const struct amg_margo_config *config)
 {
     size_t size = stack_size_now();
-    unsigned count = amg_margo_environment_max_stacks(config);
+    unsigned count = (unsigned)number_get(stack_count_name, config->max_stacks);
 
     if (size != 0 && (config->is_stack_size_given ? size != config->stack_size
                                                   : size < config->stack_size))

@@ -150,10 +150,9 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* The values in effect: of the environment, else of the running runtime, else
- * of the configuration. */
-size_t amg_margo_environment_stack_size(const struct amg_margo_config *config);
-unsigned amg_margo_environment_max_stacks(
-    const struct amg_margo_config *config);
+/* The size of stacks, and how many are kept: of the environment, else of the
+ * running runtime, else of the configuration. */
+size_t amg_margo_environment_stacks(
+    const struct amg_margo_config *config, unsigned *ret_count);
 
 #endif

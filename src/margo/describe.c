@@ -241,13 +241,14 @@ static struct json_object *argobots_describe(margo_instance_id mid, int options)
 {
     const struct amg_margo_config *config = mid->config;
     struct out out = begin(json_object_new_object());
+    size_t stack_size = 0;
+    unsigned stacks = 0;
 
     put(&out, "pools", pools_describe(mid, options));
     put(&out, "xstreams", streams_describe(mid, options));
-    put_number(&out, "abt_mem_max_num_stacks",
-        amg_margo_environment_max_stacks(config));
-    put_number(&out, "abt_thread_stacksize",
-        (int64_t)amg_margo_environment_stack_size(config));
+    stack_size = amg_margo_environment_stacks(config, &stacks);
+    put_number(&out, "abt_mem_max_num_stacks", stacks);
+    put_number(&out, "abt_thread_stacksize", (int64_t)stack_size);
     put_bool(&out, "lazy_stack_alloc", config->wants_lazy_stacks);
     put_text(&out, "profiling_dir", config->profiling_dir);
     if ((options & MARGO_CONFIG_AMALGAM) != 0)

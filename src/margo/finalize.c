@@ -609,10 +609,9 @@ void amg_margo_close_network(margo_instance_id mid)
 {
     if (mid->is_abandoned)
         return;
-    (void)amg_margo_handles_log_leaks(mid);
+    amg_margo_handles_close(mid);
     amg_margo_rpcs_fini(mid);
     amg_margo_services_close(mid);
-    amg_margo_handles_close(mid);
     hg_close(mid);
     amg_margo_monitoring_close(mid);
 }

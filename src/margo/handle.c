@@ -136,17 +136,6 @@ static bool kept_push(
     return has_room;
 }
 
-void amg_margo_handles_close(margo_instance_id mid)
-{
-    struct amg_margo_handle *data = NULL;
-
-    amg_lock_lock(&mid->handles->lock);
-    mid->handles->cap = 0;
-    amg_lock_unlock(&mid->handles->lock);
-    while ((data = kept_pop(mid->handles)) != NULL)
-        HG_Destroy(data->handle);
-}
-
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 {
     hg_id_t id = HG_Get_info(data->handle)->id;
@@ -517,9 +506,16 @@ static void handle_log_leak(struct amg_margo_handle *data, void *arg)
                             : ", nor answered");
 }
 
-void amg_margo_handles_log_leaks(margo_instance_id mid)
+void amg_margo_handles_close(margo_instance_id mid)
 {
+    struct amg_margo_handle *data = NULL;
+
     amg_margo_handles_each(mid, handle_log_leak, NULL);
+    amg_lock_lock(&mid->handles->lock);
+    mid->handles->cap = 0;
+    amg_lock_unlock(&mid->handles->lock);
+    while ((data = kept_pop(mid->handles)) != NULL)
+        HG_Destroy(data->handle);
 }
 
 hg_return_t margo_set_data(

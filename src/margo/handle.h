@@ -82,7 +82,8 @@ void amg_margo_handles_init(margo_instance_id mid);
 bool amg_margo_handles_open(margo_instance_id mid);
 /* Called when no late call comes any more. */
 void amg_margo_handles_fini(margo_instance_id mid);
-/* Destroys the kept handles; called before the context is destroyed. */
+/* Logs the handles that the program never destroyed, by RPC name, and destroys
+ * the kept ones; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
 /* False: the handle is NULL or destroyed; logged with the name `call`. */
@@ -110,10 +111,6 @@ void amg_margo_handles_each(margo_instance_id mid,
 
 /* Logs the handlers and calls that the instance waits for, by RPC name. */
 void amg_margo_handles_log(margo_instance_id mid);
-
-/* At the end: logs the handles that the program never destroyed, by RPC name.
- */
-void amg_margo_handles_log_leaks(margo_instance_id mid);
 
 /* Is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);

@@ -9,16 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "abt.h"
 #include "base/assert.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "margo/instance.h"
 
-enum {
-    LINE_CAP = 512, /* longer lines are formatted on the heap */
-    ABT_ERROR_CAP = 64,
-};
+enum { LINE_CAP = 512 /* longer lines are formatted on the heap */ };
 
 static const char *const level_names[] = {
     [MARGO_LOG_EXTERNAL] = "external",
@@ -189,16 +185,3 @@ LINE(info, MARGO_LOG_INFO)
 LINE(warning, MARGO_LOG_WARNING)
 LINE(error, MARGO_LOG_ERROR)
 LINE(critical, MARGO_LOG_CRITICAL)
-
-const char *amg_margo_abt_error(int error)
-{
-    static _Thread_local char text[ABT_ERROR_CAP];
-    size_t len = 0;
-
-    /* Asks for the length first, which is without the zero at the end. */
-    if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
-        len >= sizeof(text) ||
-        ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)
-        (void)snprintf(text, sizeof(text), "error %d of Argobots", error);
-    return text;
-}

@@ -25,8 +25,4 @@ __attribute__((format(printf, 3, 4))) void amg_margo_log_write(
     const struct amg_margo_log *log, margo_log_level level, const char *fmt,
     ...);
 
-/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL";
- * valid until the next call of this OS thread. */
-const char *amg_margo_abt_error(int error);
-
 #endif

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/env.h"
 #include "base/map.h"
 #include "margo.h"
 #include "mercury_types.h"
@@ -156,9 +155,5 @@ void amg_timeseries_fini(struct amg_timeseries *series);
 /* Adds "rpcs" and "pools" to an object. */
 void amg_timeseries_json(const struct amg_timeseries *series,
     unsigned precision, struct json_object *to);
-
-/* monitor_default.c: is a boolean of the environment set? Not if the text is 0,
- * false, no or off. */
-bool amg_monitor_env_is_on(enum amg_env_id id);
 
 #endif

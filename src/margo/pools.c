@@ -26,9 +26,28 @@
 #include "margo/log.h"
 #include "margo/runtime.h"
 
-enum { FIRST_CAP = 8, NAME_CAP = 32 /* of names made up */ };
+enum {
+    FIRST_CAP = 8,
+    NAME_CAP = 32 /* of names made up */,
+    ABT_ERROR_CAP = 64
+};
 
 static const char primary_name[] = "__primary__";
+
+/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL";
+ * valid until the next call of this OS thread. */
+static const char *abt_error(int error)
+{
+    static _Thread_local char text[ABT_ERROR_CAP];
+    size_t len = 0;
+
+    /* Asks for the length first, which is without the zero at the end. */
+    if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
+        len >= sizeof(text) ||
+        ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)
+        (void)snprintf(text, sizeof(text), "error %d of Argobots", error);
+    return text;
+}
 
 /* Key of an item in a list. */
 struct item_key {
@@ -238,7 +257,7 @@ static struct amg_margo_item *pool_create(margo_instance_id mid,
     if (error != ABT_SUCCESS) {
         margo_error(mid, "the pool %.60s of kind %s was not made: %s",
             plan->name == NULL ? "without a name" : plan->name,
-            amg_margo_pool_kind_name(plan->kind), amg_margo_abt_error(error));
+            amg_margo_pool_kind_name(plan->kind), abt_error(error));
         return NULL;
     }
     pool = pool_wrap(mid, plan->name, handle, !is_automatic);
@@ -391,7 +410,7 @@ static void stream_pin(margo_instance_id mid, struct amg_margo_item *stream)
         item_name(stream),
         stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
         stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
-        amg_margo_abt_error(error));
+        abt_error(error));
     stream->cpubind = -1;
     stream->affinity_count = 0;
 }
@@ -424,7 +443,7 @@ static hg_return_t stream_schedule(
     margo_error(mid,
         "the stream %.60s with a scheduler of type %s was not started: %s",
         item_name(stream), amg_margo_sched_kind_name(stream->kind),
-        amg_margo_abt_error(error));
+        abt_error(error));
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
@@ -463,7 +482,7 @@ static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
         error = ABT_xstream_free(&handle);
     if (error != ABT_SUCCESS)
         margo_error(mid, "the stream %s did not end: %s", stream->name,
-            amg_margo_abt_error(error));
+            abt_error(error));
     stream_free(mid, stream);
     amg_margo_show_end(registry);
 }
@@ -515,8 +534,8 @@ static ABT_pool *main_pools(
         return pools;
     }
     amg_mem_free(pools);
-    margo_error(mid, "the pools of a stream cannot be read: %s",
-        amg_margo_abt_error(error));
+    margo_error(
+        mid, "the pools of a stream cannot be read: %s", abt_error(error));
     return NULL;
 }
 
@@ -976,7 +995,7 @@ static bool core_take(margo_instance_id mid, ABT_xstream stream,
     error = ABT_xstream_set_cpubind(stream, slot->cpu);
     if (error != ABT_SUCCESS)
         margo_warning(mid, "the progress stream was not pinned to core %d: %s",
-            slot->cpu, amg_margo_abt_error(error));
+            slot->cpu, abt_error(error));
     else
         margo_debug(mid, "the progress stream is pinned to core %d: %s",
             slot->cpu, slot->reason);
@@ -1028,7 +1047,7 @@ hg_return_t margo_transfer_pool_content(
     if (error != ABT_SUCCESS) {
         margo_error(MARGO_INSTANCE_NULL,
             "threads were not moved from one pool to another: %s",
-            amg_margo_abt_error(error));
+            abt_error(error));
     }
     return error == ABT_SUCCESS ? HG_SUCCESS : HG_OTHER_ERROR;
 }

@@ -84,7 +84,7 @@ struct section {
 /* clang-format off */
 #define MERCURY(key, KIND, member, min, max, words)                            \
     {key, AMG_JSON_##KIND, offsetof(struct section, member), min, max, words}
-#define FLAG(key, KIND, member) MERCURY(key, KIND, member, 0, 0, NULL)
+#define FLAG(key, member) MERCURY(key, BOOL, member, 0, 0, NULL)
 #define SIZE(key, KIND, member) MERCURY(key, KIND, member, 0, UINT32_MAX, NULL)
 #define TEXT(key, member) MERCURY(key, TEXT, member, 0, 0, NULL)
 #define NA(member) info.na_init_info.member
@@ -93,17 +93,17 @@ static const struct amg_json_field mercury_fields[] = {
     /* Fields of a description, ignored here. */
     OTHER("address"), OTHER("version"),
     OTHER("input_eager_size"), OTHER("output_eager_size"),
-    FLAG("listening", BOOL, is_listening),
-    FLAG("auto_sm", BYTE, info.auto_sm),
-    FLAG("stats", BYTE, info.stats),
-    FLAG("na_no_block", BOOL, no_block),
-    FLAG("na_no_retry", BOOL, no_retry),
-    FLAG("no_bulk_eager", BYTE, info.no_bulk_eager),
-    FLAG("no_loopback", BYTE, info.no_loopback),
-    FLAG("no_multi_recv", BYTE, info.no_multi_recv),
-    FLAG("release_input_early", BYTE, info.release_input_early),
-    FLAG("no_overflow", BOOL, info.no_overflow),
-    FLAG("na_request_mem_device", BOOL, NA(request_mem_device)),
+    FLAG("listening", is_listening),
+    FLAG("auto_sm", info.auto_sm),
+    FLAG("stats", info.stats),
+    FLAG("na_no_block", no_block),
+    FLAG("na_no_retry", no_retry),
+    FLAG("no_bulk_eager", info.no_bulk_eager),
+    FLAG("no_loopback", info.no_loopback),
+    FLAG("no_multi_recv", info.no_multi_recv),
+    FLAG("release_input_early", info.release_input_early),
+    FLAG("no_overflow", info.no_overflow),
+    FLAG("na_request_mem_device", NA(request_mem_device)),
     MERCURY("max_contexts", UINT, max_contexts, 0, UINT8_MAX, NULL),
     SIZE("request_post_init", UINT, info.request_post_init),
     MERCURY("request_post_incr", INT, info.request_post_incr, INT32_MIN,

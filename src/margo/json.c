@@ -8,6 +8,8 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
+_Static_assert(sizeof(bool) == sizeof(uint8_t), "both are one byte");
+
 enum {
     WORDS_CAP = 256, /* for the list of words that are known */
     DEPTH_MAX = 32   /* of the text */
@@ -180,13 +182,9 @@ static bool field_read(const struct amg_margo_log *log, const char *path,
 
     switch (field->kind) {
     case AMG_JSON_BOOL:
-    case AMG_JSON_BYTE:
         if (!amg_json_is(log, path, value, json_type_boolean))
             return false;
-        if (field->kind == AMG_JSON_BOOL)
-            *(bool *)place = json_object_get_boolean(value) != 0;
-        else
-            *(uint8_t *)place = json_object_get_boolean(value) != 0;
+        *(uint8_t *)place = json_object_get_boolean(value) != 0;
         return true;
     case AMG_JSON_INT:
     case AMG_JSON_UINT:
@@ -237,8 +235,6 @@ static struct json_object *field_json(
 {
     switch (field->kind) {
     case AMG_JSON_BOOL:
-        return json_object_new_boolean(*(const bool *)place);
-    case AMG_JSON_BYTE:
         return json_object_new_boolean(*(const uint8_t *)place != 0);
     case AMG_JSON_INT:
         return json_object_new_int(*(const int *)place);

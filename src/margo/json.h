@@ -15,8 +15,7 @@ enum { AMG_JSON_PATH_CAP = 160 }; /* longer paths are cut */
 
 /* Kind of a field, and the C type of its member in the struct. */
 enum amg_json_kind {
-    AMG_JSON_BOOL,     /* bool */
-    AMG_JSON_BYTE,     /* true or false, as uint8_t 1 or 0 */
+    AMG_JSON_BOOL,     /* bool, or uint8_t 1 or 0 */
     AMG_JSON_INT,      /* int */
     AMG_JSON_UINT,     /* unsigned */
     AMG_JSON_SIZE,     /* size_t */

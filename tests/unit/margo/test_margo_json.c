@@ -26,7 +26,7 @@ static const char *const words[] = {"one", "two", NULL};
 
 static const struct amg_json_field fields[] = {
     {"flag", AMG_JSON_BOOL, offsetof(struct target, flag), 0, 0, NULL},
-    {"byte", AMG_JSON_BYTE, offsetof(struct target, byte), 0, 0, NULL},
+    {"byte", AMG_JSON_BOOL, offsetof(struct target, byte), 0, 0, NULL},
     {"number", AMG_JSON_INT, offsetof(struct target, number), -5, 5, NULL},
     {"count", AMG_JSON_UINT, offsetof(struct target, count), 0, UINT32_MAX,
         NULL},

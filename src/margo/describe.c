@@ -44,21 +44,6 @@ static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     return json_object_new_int(index);
 }
 
-static struct json_object *ref_describe(
-    margo_instance_id mid, int options, ABT_pool pool)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_item *item = NULL;
-    struct json_object *ref = NULL;
-
-    amg_lock_lock(&registry->lock);
-    item = amg_margo_pool_find_locked(registry, pool);
-    if (item != NULL)
-        ref = ref_locked(registry, item, options);
-    amg_lock_unlock(&registry->lock);
-    return ref;
-}
-
 /* An object or array to fill; `has_failed`: there was no memory. */
 struct out {
     struct json_object *json;
@@ -296,12 +281,16 @@ static void put_monitoring(struct out *out, margo_instance_id mid)
 
 /* Adds a reference to a pool, if the instance knows the pool. */
 static void put_pool(struct out *out, const char *key, margo_instance_id mid,
-    int options, ABT_pool pool)
+    int options, ABT_pool handle)
 {
-    struct json_object *ref = ref_describe(mid, options, pool);
+    struct amg_margo_registry *registry = mid->pools->registry;
+    const struct amg_margo_item *pool = NULL;
 
-    if (ref != NULL)
-        put(out, key, ref);
+    amg_lock_lock(&registry->lock);
+    pool = amg_margo_pool_find_locked(registry, handle);
+    if (pool != NULL)
+        put(out, key, ref_locked(registry, pool, options));
+    amg_lock_unlock(&registry->lock);
 }
 
 /* `options` are MARGO_CONFIG_*. NULL: no memory. */

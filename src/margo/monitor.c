@@ -791,7 +791,7 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     if (kind != MARGO_MONITOR_FN_END || args->ret != HG_SUCCESS)
         return;
     amg_lock_lock(&monitor->lock);
-    amg_timeseries_rpc(&monitor->series, args->id, args->name);
+    amg_timeseries_request(&monitor->series, args->id, args->name, 0);
     amg_lock_unlock(&monitor->lock);
 }
 
@@ -811,7 +811,7 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
             operation = operation_begin(monitor, call, now, 2);
             amg_lock_lock(&monitor->lock);
             amg_timeseries_request(
-                &monitor->series, call->path.id, call->path.name);
+                &monitor->series, call->path.id, call->path.name, 1);
             amg_lock_unlock(&monitor->lock);
         }
         args->uctx.p = operation;

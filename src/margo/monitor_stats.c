@@ -403,20 +403,14 @@ static void line_add(struct amg_timeseries *series,
     line->len++;
 }
 
-void amg_timeseries_rpc(
-    struct amg_timeseries *series, hg_id_t id, const char *name)
-{
-    (void)line_find(series, &series->rpcs, &series->all_rpcs, id, name);
-}
-
 void amg_timeseries_request(
-    struct amg_timeseries *series, hg_id_t id, const char *name)
+    struct amg_timeseries *series, hg_id_t id, const char *name, unsigned count)
 {
     struct amg_timeseries_line *line =
         line_find(series, &series->rpcs, &series->all_rpcs, id, name);
 
     if (line != NULL)
-        line->counts[0]++;
+        line->counts[0] += count;
 }
 
 void amg_timeseries_bytes(

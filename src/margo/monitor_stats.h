@@ -131,12 +131,10 @@ struct amg_timeseries {
     bool is_short; /* points are missing, since there was no memory */
 };
 
-/* Adds the line of an RPC that was registered. */
-void amg_timeseries_rpc(
-    struct amg_timeseries *series, hg_id_t id, const char *name);
-/* Count a request of an RPC, and bytes that were transferred for it. */
-void amg_timeseries_request(
-    struct amg_timeseries *series, hg_id_t id, const char *name);
+/* Count requests of an RPC, which is added to the series, and bytes that were
+ * transferred for it. */
+void amg_timeseries_request(struct amg_timeseries *series, hg_id_t id,
+    const char *name, unsigned count);
 void amg_timeseries_bytes(
     struct amg_timeseries *series, hg_id_t id, uint64_t bytes);
 

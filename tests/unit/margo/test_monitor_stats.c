@@ -225,15 +225,15 @@ static void test_series_counts_by_interval(void **state)
     struct amg_timeseries series = {.interval_s = 2, .next_s = 2};
 
     (void)state;
-    amg_timeseries_request(&series, 0x70003, "sum");
-    amg_timeseries_request(&series, 0x70003, "sum");
+    amg_timeseries_request(&series, 0x70003, "sum", 1);
+    amg_timeseries_request(&series, 0x70003, "sum", 1);
     amg_timeseries_bytes(&series, 0x70003, 100);
     amg_timeseries_bytes(&series, 0x90003, 100);
     assert_false(amg_timeseries_is_due(&series, 1.9));
     assert_true(amg_timeseries_is_due(&series, 2.5));
     amg_timeseries_close(&series, 2.5);
     assert_false(amg_timeseries_is_due(&series, 4.4));
-    amg_timeseries_request(&series, 0x70003, "sum");
+    amg_timeseries_request(&series, 0x70003, "sum", 1);
     amg_timeseries_close(&series, 4.5);
     assert_true(point(&series, "rpcs", "sum:3", "timestamps", 0) == 2.5);
     assert_true(point(&series, "rpcs", "sum:3", "count", 0) == 2);
@@ -267,10 +267,10 @@ static void test_series_no_memory_is_logged(void **state)
 
     (void)state;
     amg_mem_fail_nth(1);
-    amg_timeseries_request(&series, 1, "sum");
+    amg_timeseries_request(&series, 1, "sum", 1);
     amg_mem_fail_nth(0);
     assert_true(series.is_short);
-    amg_timeseries_request(&series, 1, "sum");
+    amg_timeseries_request(&series, 1, "sum", 1);
     amg_timeseries_close(&series, 1);
     assert_true(point(&series, "rpcs", "sum:1", "count", 0) == 1);
     amg_timeseries_fini(&series);

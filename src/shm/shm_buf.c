@@ -39,6 +39,7 @@ static struct amg_shm_buf *buf_fresh_locked(
     struct amg_shm_buf *buf = NULL;
     uint32_t cap = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(index <= stock->end);
     if (index == stock->end)
         return NULL;
@@ -66,6 +67,7 @@ static struct amg_shm_buf *buf_fresh_locked(
 struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* Copies into cells read whole cells. */
     uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
     struct amg_link *link = domain->bufs.on_heap;
@@ -90,6 +92,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_peer *peer = buf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
         return false;
     AMG_ASSERT(peer->msgbufs_lent > 0);
@@ -101,11 +104,13 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
 }
 
 /* Checks the `max` oldest lent msgbufs, and frees the returned ones. */
-static bool bufs_reclaim_locked(struct amg_shm_stock *stock, unsigned max)
+static bool bufs_reclaim_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock, unsigned max)
 {
     struct amg_link *link = amg_list_first(&stock->lent);
     bool any = false;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (; link != NULL && max > 0; max--) {
         struct amg_link *next = amg_list_next(&stock->lent, link);
 
@@ -122,10 +127,11 @@ struct amg_shm_buf *amg_shm_buf_find_locked(
 {
     struct amg_shm_buf *buf = NULL;
 
-    if (bufs_reclaim_locked(stock, RECLAIM_MAX))
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (bufs_reclaim_locked(domain, stock, RECLAIM_MAX))
         return amg_shm_buf_pop_locked(stock);
     buf = buf_fresh_locked(domain, stock);
-    if (buf == NULL && bufs_reclaim_locked(stock, AMG_SHM_MSGBUFS))
+    if (buf == NULL && bufs_reclaim_locked(domain, stock, AMG_SHM_MSGBUFS))
         buf = amg_shm_buf_pop_locked(stock);
     return buf;
 }
@@ -140,7 +146,8 @@ static struct amg_shm_buf *transit_get_locked(
     uint32_t left = AMG_SHM_TRANSIT;
     uint32_t of_peer = 0;
 
-    (void)bufs_reclaim_locked(stock, AMG_SHM_TRANSIT);
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    (void)bufs_reclaim_locked(domain, stock, AMG_SHM_TRANSIT);
     for (link = amg_list_first(&stock->lent); link != NULL;
          link = amg_list_next(&stock->lent, link)) {
         left--;
@@ -158,6 +165,7 @@ struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *in_segment = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_ASSERT(buf->msgbuf == NULL);
     in_segment = amg_shm_buf_msgbuf_locked(buf->domain);
     if (in_segment == NULL)
@@ -175,6 +183,7 @@ struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf)
     struct amg_shm_domain *domain = buf->domain;
     struct amg_shm_buf *copy = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_ASSERT(buf->len <= buf->buf.cap && buf->peer != NULL);
     if (buf->msgbuf == NULL ||
         buf->stock != &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS])
@@ -195,6 +204,7 @@ struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf)
 
 void amg_shm_buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(buf->msgbuf != NULL);
     atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
     buf->peer = peer;
@@ -207,6 +217,7 @@ static void stock_reclaim_locked(
 {
     struct amg_link *link = amg_list_first(&stock->lent);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&stock->lent, link);
         struct amg_shm_buf *buf =
@@ -224,6 +235,7 @@ static void stock_reclaim_locked(
 
 void amg_shm_buf_reclaim_peer_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (unsigned i = 0; i < AMG_SHM_STOCKS; i++)
         stock_reclaim_locked(&peer->domain->bufs.stocks[i], peer);
     peer->msgbufs_lent = 0;
@@ -233,6 +245,7 @@ size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer)
 {
     size_t count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (unsigned i = 0; i < AMG_SHM_STOCKS && peer->msgbufs_lent > 0; i++) {
         const struct amg_list *lent = &peer->domain->bufs.stocks[i].lent;
         struct amg_link *link = amg_list_first(lent);
@@ -253,6 +266,7 @@ size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
 {
     size_t count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS; i++)
         count += domain->bufs.all[i].stock != NULL;
     for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
@@ -267,6 +281,7 @@ size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
 
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (unsigned i = 0; i < AMG_SHM_STOCK_BLOCKS; i++) {
         const struct amg_list *lent = &domain->bufs.stocks[i].lent;
         struct amg_link *link = amg_list_first(lent);

@@ -136,6 +136,7 @@ static void transfers_drop_locked(struct amg_shm_domain *domain)
 {
     struct amg_table *table = &domain->bulk.transfers;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < table->cap; i++) {
         struct amg_shm_transfer *transfer = table->slots[i].object;
 
@@ -170,6 +171,7 @@ void amg_shm_bulk_ep_open(struct amg_shm_ep *ep)
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     AMG_ASSERT(transfer->state != AMG_SHM_TRANSFER_ENDED);
     transfer->op->len = transfer->arrived;
     transfer->op->data = NULL;
@@ -238,6 +240,7 @@ static hg_return_t transfer_move(
 static bool transfer_is_over_locked(
     const struct amg_shm_transfer *transfer, hg_return_t *ret)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     *ret = transfer->ret;
     if (transfer->arrived == transfer->access.len)
         *ret = HG_SUCCESS;
@@ -256,6 +259,7 @@ static void transfer_set_state_locked(
 {
     hg_return_t ret = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
     if (rc != HG_SUCCESS && rc != HG_AGAIN && rc != HG_BUSY && rc != HG_NOMEM &&
         transfer->ret == HG_SUCCESS)
@@ -305,6 +309,7 @@ void amg_shm_bulk_poll(struct amg_shm_ep *ep)
 /* Lets the next poll check a transfer that waits. */
 static void transfer_requeue_locked(struct amg_shm_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     if (transfer->state == AMG_SHM_TRANSFER_BLOCKED)
         amg_list_remove(&transfer->link);
     if (transfer->state == AMG_SHM_TRANSFER_BLOCKED ||
@@ -316,6 +321,7 @@ void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op)
 {
     struct amg_shm_transfer *transfer = amg_call_ptr(op);
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     AMG_ASSERT(transfer->op == op && transfer->ep == ep);
     transfer->is_cancelled = true;
     transfer_requeue_locked(transfer);
@@ -326,6 +332,7 @@ void amg_shm_bulk_peer_gone_locked(
 {
     struct amg_table *table = &domain->bulk.transfers;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     atomic_store_explicit(&peer->bulk.is_gone, 1, memory_order_relaxed);
     for (uint32_t i = 0; i < table->cap; i++) {
         struct amg_shm_transfer *transfer = table->slots[i].object;
@@ -348,6 +355,7 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     struct amg_table *table = &domain->bulk.transfers;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     for (uint32_t i = 0; i < table->cap; i++) {
         struct amg_shm_transfer *transfer = table->slots[i].object;
 

@@ -7,10 +7,12 @@
 #include "shm/shm_peer.h"
 
 /* Sends the queued messages, which take no credit. False: no room. */
-static bool queue_send_locked(struct amg_list *queue)
+static bool queue_send_locked(
+    const struct amg_shm_peer *peer, struct amg_list *queue)
 {
     struct amg_link *first = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     while ((first = amg_list_first(queue)) != NULL) {
         struct amg_shm_buf *buf =
             amg_container_of(first, struct amg_shm_buf, post.link);
@@ -28,20 +30,18 @@ static bool queue_send_locked(struct amg_list *queue)
     return true;
 }
 
-static bool link_send_locked(struct amg_shm_link *link)
-{
-    return queue_send_locked(&link->control) && queue_send_locked(&link->queue);
-}
-
 static bool peer_send_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
     struct amg_shm_link *link = NULL;
     bool has_room = true;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
         if (amg_shm_link_is_waiting(link) &&
-            (!amg_shm_link_slot_locked(peer, link) || !link_send_locked(link)))
+            (!amg_shm_link_slot_locked(peer, link) ||
+                !queue_send_locked(peer, &link->control) ||
+                !queue_send_locked(peer, &link->queue)))
             has_room = false;
     if (peer->has_failed_wake) {
         peer->has_failed_wake = !amg_shm_link_raise_all(peer);
@@ -54,6 +54,7 @@ static bool peer_send_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     return !amg_list_is_empty(&domain->blocked);
 }
 
@@ -61,6 +62,7 @@ void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *at = amg_list_first(&domain->blocked);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (; at != NULL; at = amg_list_next(&domain->blocked, at)) {
         struct amg_shm_peer *peer =
             amg_container_of(at, struct amg_shm_peer, blocked);
@@ -79,6 +81,7 @@ void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
     struct amg_list all;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&all);
     amg_list_splice(&all, &domain->blocked);
     domain->wants_retry = false; /* set again where it is still needed */

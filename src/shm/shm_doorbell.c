@@ -254,6 +254,7 @@ static bool context_raise(struct amg_shm_context *context,
 void amg_shm_doorbell_drop_locked(
     struct amg_shm_domain *domain, struct amg_shm_link *link)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (amg_link_is_listed(&link->kept)) {
         amg_list_remove(&link->kept);
         domain->doorbells.count--;
@@ -267,6 +268,7 @@ void amg_shm_doorbell_drop_locked(
 static void doorbell_keep_locked(
     struct amg_shm_domain *domain, struct amg_shm_link *link)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_push(&domain->doorbells.open, &link->kept);
     if (++domain->doorbells.count > domain->descriptors_max)
         amg_shm_doorbell_drop_locked(
@@ -280,6 +282,7 @@ void amg_shm_link_raise_locked(
 {
     uint32_t bit = link->slot % AMG_SHM_BITS;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
     /* Release: the owner may take the bit by the event of another sender. */
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
@@ -316,6 +319,7 @@ bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
 
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     if (sleeper_claim(ep->inbox->context))
         doorbell_write(ep->inbox->doorbell);
 }

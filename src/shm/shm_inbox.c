@@ -56,6 +56,7 @@ static bool slot_is_of_gone_locked(
 {
     const struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE)
         return false;
     peer = amg_map_get(&domain->peers, domain->region.rings[slot].incarnation);
@@ -127,6 +128,7 @@ static bool map_wait_is_over_locked(struct amg_shm_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->unmapped_since_ns == 0)
         domain->unmapped_since_ns = now_ns;
     return now_ns - domain->unmapped_since_ns >= MAP_WAIT_NS;
@@ -140,6 +142,7 @@ static hg_return_t sender_find_locked(struct amg_shm_domain *domain,
     hg_return_t rc =
         amg_shm_peer_find_locked(domain, name, ring->incarnation, ret_peer);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (rc != HG_SUCCESS || !(*ret_peer)->has_refused)
         return rc;
     amg_shm_peer_unref_locked(*ret_peer);
@@ -157,6 +160,7 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     char name[AMG_SHM_NAME_CAP];
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(domain->inrings[slot] == NULL);
     if (ring == NULL)
         return HG_NOMEM;
@@ -189,6 +193,7 @@ static void claimer_wake_locked(struct amg_shm_domain *domain, uint32_t slot)
     struct amg_shm_peer *peer = NULL;
     char name[AMG_SHM_NAME_CAP];
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!name_read(shared, name) ||
         amg_shm_peer_find_locked(domain, name, shared->incarnation, &peer) !=
             HG_SUCCESS)
@@ -201,6 +206,7 @@ void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain)
 {
     uint32_t end = amg_shm_region_slot_end(&domain->region);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < end; i++) {
         uint64_t claim = atomic_load_explicit(
             &domain->region.claims[i], memory_order_acquire);
@@ -225,6 +231,7 @@ hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
 {
     struct amg_shm_inbox *inbox = domain->inboxes[context_id];
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (inbox == NULL) {
         inbox = amg_mem_zalloc(sizeof(*inbox));
         if (inbox == NULL)
@@ -296,6 +303,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(inbox->is_open);
     /* Writers that see the closed context also see which cells were read. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
@@ -322,6 +330,7 @@ void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_context *context = &domain->region.contexts[context_id];
     struct amg_shm_inbox *inbox = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(domain->inboxes[context_id] == NULL);
     atomic_store_explicit(
         &context->is_open, AMG_SHM_CONTEXT_CLOSED, memory_order_seq_cst);
@@ -351,6 +360,7 @@ static void ring_drop_locked(
 {
     struct amg_shm_domain *domain = inbox->domain;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(domain->inrings[ring->slot] == ring);
     active_remove(inbox, ring);
     if (ring->is_leaving)
@@ -366,12 +376,14 @@ static void ring_free_locked(
 {
     uint32_t slot = ring->slot;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     ring_drop_locked(inbox, ring);
     slot_free(inbox->domain, slot);
 }
 
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         struct amg_shm_inbox *inbox = domain->inboxes[i];
         struct amg_link *link = NULL;
@@ -394,6 +406,7 @@ static void ring_leave_locked(
 {
     struct amg_shm_ep *ep = inbox->domain->eps[inbox->context_id];
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     if (ring->is_leaving)
         return;
     ring->is_leaving = true;
@@ -411,6 +424,7 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     enum amg_shm_claim_state state = amg_shm_claim_state(claim);
     struct amg_shm_inring *ring = domain->inrings[slot];
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     if (amg_shm_claim_context(claim) != inbox->context_id ||
         (state != AMG_SHM_CLAIM_LIVE && state != AMG_SHM_CLAIM_LEAVING))
         return true;
@@ -435,6 +449,7 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 
 static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 {
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     /* Read after the bit: a new sender raises the end before its bit. */
     uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
     bool is_done = true;
@@ -446,6 +461,7 @@ static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 
 static void slots_take_locked(struct amg_shm_inbox *inbox)
 {
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_TEST_POINT("shm_slots_event");
     for (uint32_t i = 0; i < AMG_SHM_BITS / 64; i++) {
         _Atomic uint64_t *word = &inbox->context->rings[i];
@@ -476,6 +492,7 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
     uint32_t end = amg_shm_region_slot_end(&domain->region);
     bool is_done = true;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     for (uint32_t i = 0; i < end; i++) {
         uint64_t claim = atomic_load_explicit(
             &domain->region.claims[i], memory_order_acquire);
@@ -499,6 +516,7 @@ static bool rings_check_locked(struct amg_shm_inbox *inbox)
     struct amg_link *link = amg_list_first(&inbox->rings);
     bool is_done = true;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     for (; link != NULL; link = amg_list_next(&inbox->rings, link)) {
         struct amg_shm_inring *ring =
             amg_container_of(link, struct amg_shm_inring, link);
@@ -524,6 +542,7 @@ void amg_shm_inbox_events_locked(struct amg_shm_inbox *inbox)
         &inbox->context->events, 0, memory_order_seq_cst);
     bool is_done = false;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     if ((events & AMG_SHM_EVENT_RINGS) != 0)
         slots_take_locked(inbox);
     if ((events & AMG_SHM_EVENT_PEERS) == 0)
@@ -540,6 +559,7 @@ void amg_shm_inbox_reap_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&inbox->rings, link);
         struct amg_shm_inring *ring =

@@ -43,6 +43,7 @@ enum {
  * their ends, which ends the calls to the peer. */
 static void inboxes_wake_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->inboxes[i] != NULL)
             atomic_fetch_or_explicit(&domain->region.contexts[i].events,
@@ -53,10 +54,12 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-static void queue_end_locked(struct amg_list *queue)
+static void queue_end_locked(
+    const struct amg_shm_peer *peer, struct amg_list *queue)
 {
     struct amg_link *at = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     while ((at = amg_list_pop(queue)) != NULL) {
         struct amg_shm_buf *buf =
             amg_container_of(at, struct amg_shm_buf, post.link);
@@ -71,10 +74,11 @@ static void unsent_end_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
-        queue_end_locked(&link->control);
-        queue_end_locked(&link->queue);
+        queue_end_locked(peer, &link->control);
+        queue_end_locked(peer, &link->queue);
     }
 }
 
@@ -85,6 +89,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     struct amg_shm_domain *domain = peer->domain;
     uint32_t owed = 0;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == domain->self)
         return;
     owed = amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
@@ -116,6 +121,7 @@ static bool has_ring_locked(
 {
     const struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (inbox == NULL)
         return false;
     for (link = amg_list_first(&inbox->rings); link != NULL;
@@ -129,6 +135,7 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (has_ring_locked(domain->inboxes[i], peer))
             return true;
@@ -158,6 +165,7 @@ static void calls_end_locked(
 {
     const struct silence silence = {inbox, is_last};
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_calls_lost_asked_locked(
         &peer->domain->calls, &peer->calls, peer->id, is_silent, &silence);
 }
@@ -167,6 +175,7 @@ void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
     struct amg_shm_domain *domain = inbox->domain;
     struct amg_shm_peer *peer = amg_shm_peer_next_locked(domain, NULL);
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     while (peer != NULL) {
         struct amg_shm_peer *next = amg_shm_peer_next_locked(domain, peer);
 
@@ -182,6 +191,7 @@ void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 /* Checks without a system call whether the peer closed, or refuses us. */
 static void peer_check_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_SHM_PEER_ALIVE || peer == peer->domain->self)
         return;
     if (amg_shm_region_is_closed(&peer->region)) {
@@ -203,6 +213,7 @@ void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = amg_shm_peer_next_locked(domain, NULL);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (peer != NULL) {
         struct amg_shm_peer *next = amg_shm_peer_next_locked(domain, peer);
 
@@ -218,6 +229,7 @@ static void death_events_take_locked(struct amg_shm_domain *domain)
                     ? 0
                     : epoll_wait(domain->deaths.epoll, events, EVENTS, 0);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (int i = 0; i < count; i++) {
         uint64_t times = 0;
         struct amg_shm_peer *peer =
@@ -235,6 +247,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->wants_retry)
         return RETRY_NS;
     while (domain->deaths.has_unseen &&
@@ -272,6 +285,7 @@ bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
     const struct timespec period = {.tv_nsec = (long)period_ns};
     const struct itimerspec when = {period, period};
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (period_ns == domain->deaths.tick_ns)
         return true;
     if (domain->deaths.epoll < 0 || !tick_timer_make(domain) ||
@@ -283,6 +297,7 @@ bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     death_events_take_locked(domain);
     amg_shm_liveness_check_closed_locked(domain);
 }
@@ -302,6 +317,7 @@ static void no_pidfd_check_locked(struct amg_shm_domain *domain)
     struct amg_link *link = amg_list_first(peers);
     struct amg_list checked;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&checked);
     for (unsigned checks = 0; link != NULL && checks < CHECKS;) {
         struct amg_link *next = amg_list_next(peers, link);
@@ -323,6 +339,7 @@ static void no_pidfd_check_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_shm_liveness_check_deaths_locked(domain);
     no_pidfd_check_locked(domain);
 }

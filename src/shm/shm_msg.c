@@ -36,6 +36,7 @@ static bool block_add_locked(struct amg_shm_domain *domain)
     struct amg_shm_block *block =
         amg_mem_alloc_aligned(AMG_SHM_LINE, sizeof(*block));
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (block == NULL)
         return false;
     memset(block, 0, sizeof(*block));
@@ -54,7 +55,12 @@ static bool block_add_locked(struct amg_shm_domain *domain)
 
 hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain)
 {
-    return block_add_locked(domain) ? HG_SUCCESS : HG_NOMEM;
+    bool is_added = false;
+
+    amg_bias_lock(&domain->lock);
+    is_added = block_add_locked(domain);
+    amg_bias_unlock(&domain->lock);
+    return is_added ? HG_SUCCESS : HG_NOMEM;
 }
 
 void amg_shm_msg_fini(struct amg_shm_domain *domain)
@@ -73,6 +79,7 @@ size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain)
     const struct amg_shm_arrival *free = domain->arrivals.free;
     size_t count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (; block != NULL; block = block->next)
         count += BLOCK;
     for (; free != NULL; free = free->next_free)
@@ -95,6 +102,7 @@ static inline struct amg_shm_arrival *arrival_get_locked(
 {
     struct amg_shm_arrival *arrival = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(domain->arrivals.free != NULL) && !block_add_locked(domain))
         return NULL;
     arrival = domain->arrivals.free;
@@ -107,6 +115,7 @@ AMG_NOINLINE static void bytes_release_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
+    AMG_ASSERT_HELD_BIAS(&arrival->domain->lock);
     if (arrival->has_msgbuf) {
         AMG_ASSERT(peer->msgbufs_held > 0);
         msgbuf_return(peer, arrival->msgbuf);
@@ -122,6 +131,7 @@ static inline void arrival_put_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_domain *domain = arrival->domain;
 
+    AMG_ASSERT_HELD_BIAS(&arrival->domain->lock);
     if (!AMG_LIKELY(arrival->base.data == arrival->bytes))
         bytes_release_locked(arrival);
     arrival->next_free = domain->arrivals.free;
@@ -133,6 +143,7 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *late = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         arrival_put_locked(amg_shm_arrival_of(
             amg_container_of(late, struct amg_arrival, link)));
@@ -183,6 +194,7 @@ AMG_NOINLINE static bool msgbuf_take_locked(
 {
     struct amg_shm_peer *peer = message.peer;
 
+    AMG_ASSERT_HELD_BIAS(&arrival->domain->lock);
     arrival->has_msgbuf =
         message.len > peer->region.message_len ||
         (peer->msgbufs_held < MSGBUFS_HELD_MAX &&
@@ -208,6 +220,7 @@ static AMG_INLINE struct amg_shm_arrival *arrival_make_locked(
 {
     struct amg_shm_arrival *arrival = arrival_get_locked(domain);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(arrival != NULL))
         return NULL;
     arrival->base.from = amg_shm_peer_base(message->peer);
@@ -232,6 +245,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
 {
     struct amg_shm_arrival *arrival = arrival_make_locked(domain, message);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(arrival != NULL))
         return false;
     arrival->base.origin_context = message->context;
@@ -248,6 +262,7 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE) &&
         !amg_calls_owe_locked(&domain->calls, &peer->calls))
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
@@ -263,6 +278,7 @@ AMG_NOINLINE static bool request_refuse_locked(
         .cookie = message.cookie,
     };
 
+    AMG_ASSERT_HELD_BIAS(&message.peer->domain->lock);
     if (message.kind == AMG_SHM_ONEWAY && message.cookie != AMG_TOKEN_ACK) {
         amg_calls_violation(&message.peer->domain->calls, &message.peer->calls,
             AMG_VIOLATION_DROPPED, message.kind, message.context);
@@ -280,6 +296,7 @@ static AMG_INLINE bool on_request_locked(struct amg_shm_domain *domain,
     struct amg_shm_ep *ep, const struct message *message,
     struct amg_events *events)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     message->peer->context = message->context;
     if (!AMG_LIKELY(ep != NULL && domain->is_listening))
         return request_refuse_locked(
@@ -294,6 +311,7 @@ AMG_NOINLINE static bool op_give_arrival_locked(
 {
     struct amg_shm_arrival *arrival = arrival_make_locked(domain, &message);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (arrival == NULL)
         return false;
     op->priv[AMG_CALL_PRIV_STATE] = AMG_SHM_OP_HOLDING;
@@ -306,6 +324,7 @@ AMG_NOINLINE static bool op_give_arrival_locked(
 static AMG_INLINE bool op_give_locked(struct amg_shm_domain *domain,
     struct amg_op *op, const struct message *message)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (AMG_LIKELY(message->msgbuf == NULL && message->len <= IN_OP)) {
         amg_shm_inline_copy(
             &op->priv[1], message->cell->bytes, message->len, IN_OP);
@@ -324,6 +343,7 @@ static AMG_INLINE bool op_give_locked(struct amg_shm_domain *domain,
 static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
     const struct amg_shm_ep *ep, struct amg_events *events)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(op_ep)->lock);
     if (AMG_LIKELY(op_ep == ep)) {
         amg_list_push(&events->done, &op->link);
         return;
@@ -346,6 +366,7 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
 static bool late_take_locked(
     struct amg_shm_domain *domain, struct message message)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (message.kind != AMG_SHM_REPLY) {
         message_end(message);
         return true;
@@ -369,6 +390,7 @@ AMG_NOINLINE static bool on_unawaited_locked(
 {
     struct amg_flow_peer *calls = &message.peer->calls;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (op == NULL) {
         amg_calls_violation(&domain->calls, calls, AMG_VIOLATION_ANSWER,
             message.kind, (long)message.cookie);
@@ -390,6 +412,7 @@ static AMG_INLINE bool on_answer_locked(struct amg_shm_domain *domain,
         &domain->calls, message->cookie, message->peer->id);
     struct amg_shm_ep *op_ep = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(op != NULL && op != &amg_call_cancelled))
         return on_unawaited_locked(domain, op, *message);
     op_ep = amg_shm_ep_of(amg_call_ep(op));
@@ -411,6 +434,7 @@ static AMG_INLINE bool message_take_locked(struct amg_shm_domain *domain,
     struct amg_flow_peer *calls = &message->peer->calls;
     bool is_taken = true;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     message->peer->watched.is_heard = true;
     if (message->kind <= AMG_SHM_ONEWAY)
         is_taken = on_request_locked(domain, ep, message, events);
@@ -449,6 +473,7 @@ AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
     uint32_t cells = 1;
     bool is_right = false;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     message_read(&message, ring);
     if ((message.kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK)
         return false;
@@ -474,6 +499,7 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
 {
     struct message message;
 
+    AMG_ASSERT_HELD_BIAS(&ring->peer->domain->lock);
     message_read(&message, ring);
     if (!AMG_LIKELY(
             message.len <= AMG_SHM_INLINE && message.kind <= AMG_SHM_REPLY))
@@ -495,6 +521,7 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_domain *domain = ring->peer->domain;
     struct message message;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!amg_shm_cell_is_of_transfer(ring->in.cell))
         return false;
     message_read(&message, ring);
@@ -517,6 +544,7 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
 static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
 {
+    AMG_ASSERT_HELD_BIAS(&ring->peer->domain->lock);
     AMG_ASSERT(left > 0);
     do {
         if (!AMG_LIKELY(message_next_locked(ep, ring, events)) &&
@@ -532,6 +560,7 @@ static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned left,
     struct amg_events *events)
 {
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     do {
         left = ring_take_locked(ep, inbox->active[at++], left, events);
     } while (!AMG_LIKELY(!amg_shm_inbox_find(inbox, &at)) && left > 0);
@@ -541,6 +570,7 @@ static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
 unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned max, struct amg_events *events)
 {
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     return max - rings_take_locked(inbox, ep, at, max, events);
 }
 
@@ -574,6 +604,7 @@ static AMG_INLINE bool release_simply_locked(
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(arrival->base.data == arrival->bytes && peer->refs > 1))
         return false;
     if (amg_arrival_has_credit(&arrival->base)) {

@@ -72,6 +72,7 @@ static void link_leave_locked(
 {
     uint64_t claim = link->claim;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
     /* After this domain closed, the slot may belong to another process. */
     if (claim != 0 && atomic_compare_exchange_strong_explicit(
@@ -85,6 +86,7 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
         link_leave_locked(peer, link);
 }
@@ -92,6 +94,7 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
 static void link_close_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state == AMG_SHM_PEER_ALIVE)
         link_leave_locked(peer, link);
     amg_shm_doorbell_drop_locked(peer->domain, link);
@@ -103,6 +106,7 @@ void amg_shm_link_fini_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
         link_close_locked(peer, link);
         if (link != &peer->first)
@@ -116,6 +120,7 @@ bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
 {
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
         if (amg_shm_link_is_waiting(link))
             return true;
@@ -128,6 +133,7 @@ static bool link_has_state_locked(
 {
     const struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
         if (atomic_load_explicit(
                 &link->out.ring->poll_state, memory_order_acquire) == state)
@@ -137,11 +143,13 @@ static bool link_has_state_locked(
 
 bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     return link_has_state_locked(peer, AMG_SHM_REFUSED);
 }
 
 bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     return !link_has_state_locked(peer, AMG_SHM_UNSEEN);
 }
 
@@ -230,6 +238,7 @@ static bool link_claim_locked(
     struct amg_shm_region *region = &peer->region;
     struct amg_shm_ring *ring = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     link->lacks_memory = false;
     if (!slot_claim(peer, link)) {
         if ((peer->warned & WARNED_OF_SLOTS) == 0)
@@ -262,6 +271,7 @@ static bool link_claim_locked(
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (amg_shm_link_has_slot(link) || link_claim_locked(peer, link))
         return true;
     peer->domain->wants_retry = true;
@@ -293,6 +303,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     struct amg_shm_region *region = &peer->region;
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(amg_shm_link_at_locked(peer, context_id) == NULL);
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
@@ -328,6 +339,7 @@ static struct amg_shm_peer *peer_make_locked(
 {
     struct amg_shm_peer *peer = amg_mem_zalloc(sizeof(*peer));
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(region->incarnation != 0);
     if (peer == NULL)
         return NULL;
@@ -360,7 +372,9 @@ hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
     amg_list_init(&domain->blocked);
     amg_list_init(&domain->doorbells.open);
     domain->descriptors_max = descriptors_max();
+    amg_bias_lock(&domain->lock);
     domain->self = peer_make_locked(domain, &domain->region);
+    amg_bias_unlock(&domain->lock);
     if (domain->self == NULL)
         return HG_NOMEM;
     domain->self->refs = 1;
@@ -369,6 +383,7 @@ hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain)
 
 void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->pidfd < 0)
         return;
     AMG_ASSERT(peer->domain->deaths.epoll >= 0);
@@ -388,6 +403,7 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
     struct epoll_event event = {
         .events = EPOLLIN, .data.u64 = peer->region.incarnation};
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (amg_shm_peer_is_own_process(peer))
         return;
     if (domain->deaths.epoll >= 0 &&
@@ -407,6 +423,7 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     return peer->refs == 0 && peer->msgbufs_lent == 0 &&
            amg_flow_is_idle(&peer->domain->calls.flow, &peer->calls,
                peer->region.first_credits) &&
@@ -426,6 +443,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_map_remove(&domain->peers, peer->region.incarnation);
     amg_list_remove(&peer->all);
     if (amg_link_is_listed(&peer->blocked))
@@ -456,6 +474,7 @@ static struct amg_shm_peer *peer_known_locked(
 {
     struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer->state == AMG_SHM_PEER_ALIVE &&
             strcmp(peer->region.name, name) == 0 &&
@@ -486,6 +505,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     struct amg_shm_region region;
     hg_return_t rc = amg_shm_region_map(name, &region);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (rc != HG_SUCCESS)
         return rc;
     rc = HG_ADDRNOTAVAIL;
@@ -529,6 +549,7 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
 {
     struct amg_shm_peer *peer = amg_map_get(&domain->peers, incarnation);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer == NULL) {
         struct amg_shm_region region = {.fd = -1, .incarnation = incarnation};
 
@@ -561,6 +582,7 @@ AMG_NOINLINE hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer)
     struct amg_shm_peer *met = NULL;
     hg_return_t rc = HG_ADDRNOTAVAIL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state == AMG_SHM_PEER_UNMET &&
         !amg_shm_region_is_closed(&peer->domain->region))
         rc = peer_map_locked(
@@ -584,6 +606,7 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (strcmp(name, domain->region.name) == 0)
         peer = domain->self;
     else if (incarnation != 0)

@@ -31,6 +31,7 @@ static AMG_INLINE unsigned done_take_locked(
     struct amg_list *late = &amg_shm_domain_of_ep(ep)->calls.late;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     atomic_store_explicit(&ep->bulk.copied, 0, memory_order_relaxed);
     count = amg_list_take(&events->done, &ep->done, max);
     if (!AMG_LIKELY(amg_list_is_empty(late)))
@@ -44,6 +45,7 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 {
     uint32_t at = 0;
 
+    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inbox_events_locked(inbox);
@@ -57,6 +59,7 @@ void amg_shm_poll_closed_locked(struct amg_shm_inbox *inbox)
 
 void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
         if (domain->inboxes[i] == NULL && is_last)
             amg_shm_inbox_refuse_unopened_locked(domain, (uint8_t)i);
@@ -72,6 +75,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
     struct amg_shm_peer *next = NULL;
     struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
     next = amg_shm_peer_next_locked(domain, NULL);
@@ -92,6 +96,7 @@ static void liveness_step_locked(struct amg_shm_ep *ep)
 {
     uint64_t now_ns = amg_clock_ns();
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     if (now_ns - ep->checked_ns < LIVENESS_NS)
         return;
     ep->checked_ns = now_ns;
@@ -117,6 +122,7 @@ static inline bool has_deferred(const struct amg_shm_domain *domain)
 /* Retries messages that wait for room, and sends owed credits. */
 static void deferred_step_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (has_deferred(domain))
         amg_shm_send_deferred_locked(domain);
 }
@@ -126,6 +132,7 @@ static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     idle_poll_count(domain);
     deferred_step_locked(domain);
     if (was_blocked) { /* not woken by a message: perhaps by a death */
@@ -141,6 +148,7 @@ static void rare_step_locked(struct amg_shm_ep *ep)
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     struct amg_shm_inbox *inbox = ep->inbox;
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     ep->until_rare = RARE_EVERY;
     ep->rare_polls++;
     deferred_step_locked(domain);
@@ -161,6 +169,7 @@ void amg_shm_poll_disarm_locked(struct amg_shm_ep *ep)
     char bytes[16];
     ssize_t len = 0;
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     amg_shm_due_set_locked(ep, AMG_SHM_DUE_WAIT, false);
     if ((atomic_exchange_explicit(
              &inbox->context->sleep, AMG_SHM_AWAKE, memory_order_acq_rel) &
@@ -181,6 +190,7 @@ static void due_step_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     if (amg_shm_is_due(ep, AMG_SHM_DUE_LEAVING)) {
         amg_shm_inbox_reap_locked(inbox);
         amg_shm_due_set_locked(
@@ -279,6 +289,7 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     deferred_step_locked(domain);
     return amg_shm_is_due(ep, AMG_SHM_DUE_DONE | AMG_SHM_DUE_BULK);
 }

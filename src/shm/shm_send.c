@@ -46,6 +46,7 @@ static bool context_is_closed(const struct amg_shm_context *context)
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_shm_link_raise_locked(peer, link);
     AMG_TEST_POINT("shm_request_told");
     return context_is_closed(link->context) && amg_shm_out_is_unread(&link->out)
@@ -72,6 +73,7 @@ static AMG_INLINE enum sent cell_send_locked(struct amg_shm_domain *domain,
     struct amg_shm_link *link = message->link;
     enum sent sent = SENT;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     cell->kind = message->kind;
     cell->context = message->origin_context;
     cell->cookie = message->cookie;
@@ -110,6 +112,7 @@ AMG_NOINLINE static enum sent long_send_locked(
     struct amg_shm_cell *cell = out->cell;
     enum sent sent = SENT;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (fits_into_cells(&message)) {
         uint32_t cells = amg_shm_run_cells(message.len);
 
@@ -134,6 +137,7 @@ static AMG_INLINE enum sent short_send_locked(struct amg_shm_domain *domain,
 {
     struct amg_shm_cell *cell = message->link->out.cell;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     cell->len = (uint16_t)message->len;
     amg_shm_inline_copy(cell->bytes, bytes, message->len, AMG_SHM_INLINE);
     return cell_send_locked(domain, message, cell, 1);
@@ -145,6 +149,7 @@ static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
 {
     enum sent sent = SENT;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!AMG_LIKELY(message->len <= AMG_SHM_INLINE))
         return long_send_locked(buf, *message);
     sent = short_send_locked(domain, buf->buf.data, message);
@@ -165,6 +170,7 @@ static enum sent buf_send_locked(struct amg_shm_buf *buf)
         .origin_context = buf->origin_context,
     };
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (!amg_shm_out_has_room(&message.link->out, 1))
         return SENT_NOT;
     if (!is_sendable(buf, &message))
@@ -195,6 +201,7 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(amg_call_ep(op));
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     amg_shm_op_end_locked(ep, op, ret);
     amg_shm_doorbell_self_locked(ep);
 }
@@ -202,19 +209,22 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
 /* Ends a request that was sent to a closed context. If the context is opened
  * again, it refuses the messages in its rings. */
 AMG_NOINLINE static void request_abandon_locked(
-    struct amg_calls *calls, uint32_t cookie)
+    struct amg_shm_domain *domain, uint32_t cookie)
 {
-    amg_calls_abandon_locked(
-        calls, amg_table_at(&calls->table, cookie)->object, HG_NOENTRY);
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    amg_calls_abandon_locked(&domain->calls,
+        amg_table_at(&domain->calls.table, cookie)->object, HG_NOENTRY);
 }
 
 /* Ends the requests that wait for a link to a closed context: nobody reads the
  * ring, and so neither room nor credits come back. */
 AMG_NOINLINE static void link_refuse_waiting_locked(
-    struct amg_calls *calls, const struct amg_shm_link *link)
+    struct amg_shm_domain *domain, const struct amg_shm_link *link)
 {
+    struct amg_calls *calls = &domain->calls;
     struct amg_link *at = amg_list_first(&calls->waiting);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (at != NULL) {
         struct amg_post *post = amg_container_of(at, struct amg_post, waiting);
 
@@ -237,13 +247,15 @@ static hg_return_t request_send_locked(
     uint32_t cookie = post->cookie;
     enum sent sent = SENT_NOT;
 
+    (void)calls;
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (AMG_LIKELY(amg_shm_link_has_slot(link)) ||
         amg_shm_link_slot_locked(peer, link))
         sent = buf_send_locked(buf);
     /* Calls to a peer that closed end with another code (shm_liveness.c). */
     if (!AMG_LIKELY(sent == SENT) && context_is_closed(link->context) &&
         !amg_shm_region_is_closed(&peer->region)) {
-        link_refuse_waiting_locked(calls, link);
+        link_refuse_waiting_locked(peer->domain, link);
         if (sent == SENT_NOT)
             return HG_NOENTRY;
     }
@@ -254,14 +266,17 @@ static hg_return_t request_send_locked(
     if (one_way != NULL)
         amg_shm_send_end_locked(one_way, HG_SUCCESS);
     else if (!AMG_LIKELY(sent != SENT_TO_CLOSED) && wants_reply)
-        request_abandon_locked(calls, cookie);
+        request_abandon_locked(peer->domain, cookie);
     return HG_SUCCESS;
 }
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
+    struct amg_shm_buf *buf = amg_shm_buf_of_post(post);
+
     (void)calls;
-    amg_shm_buf_put_locked(amg_shm_buf_of_post(post));
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    amg_shm_buf_put_locked(buf);
 }
 
 /* Holds a reference to the peer: there may be no other reference, and the
@@ -275,6 +290,7 @@ static bool credits_pay_locked(
         .kind = AMG_SHM_CREDIT, .target_context = peer->context};
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (owed->wishes > 0 && owed->waiting != NULL)
         header.target_context =
             amg_container_of(owed->waiting, struct amg_shm_buf, post.link)
@@ -318,6 +334,7 @@ static const struct amg_calls_ops calls_ops = {
 
 bool amg_shm_send_buf_locked(struct amg_shm_buf *buf)
 {
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     return buf_send_locked(buf) != SENT_NOT;
 }
 
@@ -349,6 +366,7 @@ static inline hg_return_t request_link_locked(
     struct amg_shm_link *link = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE))
         rc = amg_shm_peer_meet_locked(peer);
     if (AMG_LIKELY(rc == HG_SUCCESS))
@@ -372,6 +390,7 @@ static hg_return_t queue_add_locked(
     struct amg_op *op = buf->post.op;
     struct amg_shm_buf *waiting = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (amg_list_is_empty(queue) &&
         AMG_LIKELY(buf_send_locked(buf) != SENT_NOT)) {
         if (op != NULL)
@@ -395,6 +414,7 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
 {
     struct amg_op *op = buf->post.op;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (ret == HG_NOMEM)
         return ret;
     amg_shm_buf_put_locked(buf);
@@ -410,6 +430,7 @@ static AMG_INLINE struct amg_shm_link *link_ready_locked(
 {
     struct amg_shm_link *link = amg_shm_link_at_locked(peer, context);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     return AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE && link != NULL) &&
                    AMG_LIKELY(link_is_read(link) && link->out.room > 0)
                ? link
@@ -421,6 +442,7 @@ static bool request_may_go_locked(const struct amg_shm_buf *buf)
 {
     const struct amg_shm_peer *peer = buf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     return amg_flow_may_take(&buf->domain->calls.flow, &peer->calls) &&
            amg_shm_link_has_slot(buf->to) &&
            amg_shm_out_has_room(&buf->to->out, 1);
@@ -434,6 +456,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
         request_may_go_locked(buf) ? buf : amg_shm_buf_to_wait_locked(buf);
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_ASSERT(buf->post.op != NULL);
     if (waiting != NULL)
         rc = amg_calls_post_locked(&buf->domain->calls, &waiting->post,
@@ -458,6 +481,7 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
     hg_return_t rc =
         request_link_locked(message.peer, to.context_id, &message.link);
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_TEST_POINT("shm_request_checked");
     buf_address(buf, message, to.context_id, op, ep);
     if (rc == HG_SUCCESS && op != NULL)
@@ -479,6 +503,7 @@ static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
 {
     struct amg_shm_peer *peer = message->peer;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_TEST_POINT("shm_request_checked");
     return message->kind == AMG_SHM_REQUEST
                ? AMG_LIKELY(amg_calls_ask_locked(&domain->calls, &peer->calls,
@@ -491,9 +516,10 @@ static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, const struct outgoing *message, struct amg_op *op,
     enum sent sent)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (message->kind == AMG_SHM_REQUEST) {
         if (!AMG_LIKELY(sent == SENT))
-            request_abandon_locked(&domain->calls, message->cookie);
+            request_abandon_locked(domain, message->cookie);
     } else if (op != NULL) {
         amg_call_begin(op, ep);
         amg_shm_send_end_locked(op, HG_SUCCESS);
@@ -563,6 +589,7 @@ AMG_NOINLINE static hg_return_t reply_post_locked(struct amg_shm_buf *buf,
             ? amg_shm_link_find_locked(peer, target_context, &message.link)
             : HG_HOSTUNREACH;
 
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (op != NULL)
         amg_call_begin(op, ep);
     buf_address(buf, message, target_context, op, ep);
@@ -577,6 +604,7 @@ static AMG_INLINE struct amg_shm_link *reply_link_locked(
 {
     struct amg_shm_link *link = amg_shm_link_at_locked(peer, target_context);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     return AMG_LIKELY(peer->state == AMG_SHM_PEER_ALIVE && link != NULL) &&
                    AMG_LIKELY(
                        amg_list_is_empty(&link->queue) && link->out.room > 0)
@@ -647,6 +675,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     uint64_t words[AMG_SHM_INLINE / sizeof(uint64_t)];
     hg_return_t rc = HG_HOSTUNREACH;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(len <= AMG_SHM_INLINE);
     if (peer->state == AMG_SHM_PEER_ALIVE)
         rc = amg_shm_link_find_locked(

@@ -19,6 +19,7 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     transfer->state = AMG_SHM_TRANSFER_READY;
     amg_list_push(&bulk->ready, &transfer->link);
     amg_shm_due_set_locked(transfer->ep, AMG_SHM_DUE_BULK, true);
@@ -29,6 +30,7 @@ void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     AMG_ASSERT(transfer->op == NULL && transfer->in_flight == 0);
     if (transfer->is_by_message)
         amg_table_remove(&domain->bulk.transfers, transfer->cookie);
@@ -47,6 +49,7 @@ bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer)
 {
     const struct amg_shm_bulk *bulk = &transfer->domain->bulk;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     return (~bulk->bounce_used & bulk->bounce_reserved) != 0 &&
            transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
@@ -59,6 +62,7 @@ static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
     uint32_t free = ~domain->bulk.bounce_used;
     uint32_t bounce = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (free == 0 || peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
         return HG_BUSY;
     if ((free & domain->bulk.bounce_reserved) != 0)
@@ -78,6 +82,7 @@ static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
 /* Continues the transfers that waited for a bounce buffer. */
 static void blocked_wake_locked(struct amg_shm_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (unsigned i = 0; i < domain->max_contexts; i++) {
         struct amg_shm_ep *ep = domain->eps[i];
         struct amg_link *link = NULL;
@@ -90,6 +95,7 @@ static void blocked_wake_locked(struct amg_shm_domain *domain)
 static void fragment_end_locked(
     struct amg_shm_transfer *transfer, struct amg_shm_fragment *fragment)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     AMG_ASSERT(fragment->len > 0 && transfer->in_flight > 0);
     transfer->domain->bulk.bounce_used &= ~(1u << fragment->bounce);
     transfer->peer->bulk.bounce_used--;
@@ -99,6 +105,7 @@ static void fragment_end_locked(
 
 void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
         if (transfer->fragments[i].len > 0)
             fragment_end_locked(transfer, &transfer->fragments[i]);
@@ -135,6 +142,7 @@ static hg_return_t fragment_send_locked(
         .goes_on = transfer->begun > 0,
     };
 
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     return amg_shm_send_short_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
@@ -330,6 +338,7 @@ static struct amg_shm_fragment *fragment_find_locked(
         amg_table_find(&domain->bulk.transfers, cell->cookie, peer->id);
     struct amg_shm_transfer *transfer = slot == NULL ? NULL : slot->object;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (transfer == NULL || transfer->origin_context != context_id)
         return NULL;
     *ret_transfer = transfer;
@@ -344,6 +353,7 @@ static struct amg_shm_fragment *fragment_find_locked(
 static void fragment_done_locked(struct amg_shm_transfer *transfer,
     struct amg_shm_fragment *fragment, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
     if (ret == HG_SUCCESS)
         transfer->arrived += fragment->len;
     else if (transfer->ret == HG_SUCCESS)

@@ -274,6 +274,7 @@ static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer == domain->self || peer->state != AMG_SHM_PEER_ALIVE ||
         (!domain->is_joined && amg_shm_link_is_seen_locked(peer)))
         return 0;
@@ -285,6 +286,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_shm_send_deferred_locked(domain);
     if (amg_shm_send_is_blocked_locked(domain))
         return false;
@@ -350,6 +352,7 @@ static void links_write_state_locked(
 {
     const struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
         amg_state_add_list(
             state, "library messages waiting for room", &link->control);
@@ -370,6 +373,7 @@ static void peer_write_state_locked(
 {
     const struct amg_shm_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_state_begin_peer_locked(state, &domain->calls, &peer->calls, peer->id);
     amg_state_add(
         state, "message buffers lent to it", amg_shm_buf_lent_locked(peer));
@@ -414,6 +418,7 @@ static void close_tell_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     atomic_store_explicit(
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
@@ -506,6 +511,7 @@ static void cancel_all_locked(
     struct amg_shm_peer *peer = NULL;
     struct amg_shm_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_calls_drop_locked(&domain->calls, &ep->base);
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         for (uint32_t i = 0;

@@ -21,7 +21,6 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain);
 /* All memory is unregistered and all endpoints are closed; the peers still
  * exist. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
-void amg_shm_bulk_ep_open(struct amg_shm_ep *ep);
 /* Ends the puts and gets of `ep` as canceled, on `done`. No poll is running. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
 /* The peer closed or died: operations that wait for it end (HG_HOSTUNREACH). */
@@ -75,8 +74,7 @@ static inline bool amg_shm_copy_is_known_possible(
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: one put or get of this process, through the segment
- * (shm_transfer.c).
+/* Transfer: one put or get of this process, through the segment.
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -172,22 +170,6 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
 {
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
-
-/* Lets the next poll continue the transfer. */
-void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
-/* All answers have arrived, or none will. */
-void amg_shm_transfer_free_locked(struct amg_shm_transfer *transfer);
-
-/* Called by the progress owner for a POLLED transfer: sends the fragments that
- * the limits allow. HG_SUCCESS: all bytes arrived; HG_AGAIN: continue when
- * answers arrive; HG_BUSY: no bounce buffer is free; HG_NOMEM: try again.
- * Others end the transfer. */
-hg_return_t amg_shm_transfer_request(struct amg_shm_transfer *transfer);
-/* Whether a bounce buffer with pages is free for the transfer. Checked after
- * HG_BUSY: a buffer may have been freed meanwhile. */
-bool amg_shm_bounce_is_free_locked(const struct amg_shm_transfer *transfer);
-/* Frees the bounce buffers of fragments that will not be answered. */
-void amg_shm_transfer_drop_fragments_locked(struct amg_shm_transfer *transfer);
 
 /* Handles a cell of a transfer that a peer sent to context `context_id`. The
  * progress owner of the context calls without the lock, because handling may

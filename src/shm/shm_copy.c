@@ -9,7 +9,7 @@
  * Each way needs the same pid namespace. The peer's descriptor in /proc, which
  * the kernel opens to the same user, leads to the area. The kernel may forbid
  * cross-memory copies (Yama, seccomp), so the random word in the peer's head is
- * copied first. For all other transfers the peer copies (shm_transfer.c).
+ * copied first. For all other transfers the peer copies (shm_bulk.c).
  *
  * This process copies only while the peer's table exposes the memory, and the
  * peer waits for the copy before it frees the memory (shm_access.c). The pid of

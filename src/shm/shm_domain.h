@@ -298,7 +298,7 @@ struct amg_shm_domain {
     uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
     uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
-    struct { /* shm_buf.c */
+    struct { /* shm_send.c */
         struct amg_shm_stock stocks[AMG_SHM_STOCKS];
         struct amg_link *on_heap; /* free ones, singly linked */
         struct amg_shm_buf *all;  /* by index of the msgbuf or block */

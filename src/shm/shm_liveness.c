@@ -9,7 +9,7 @@
  * domain keeps (shm_domain.h), is checked at intervals: a timer wakes blocked
  * endpoints for that, and for retries of wakeups that failed and of claims
  * without a free slot. A peer that became another program by exec() keeps its
- * pid: a check of silent peers finds that (shm_poll.c).
+ * pid: a check of silent peers finds that (shm_inbox.c).
  *
  * A peer may have replied before it closed or died: a call to the peer ends
  * when the ring with its replies was read to the end (shm_inbox.c). A partly
@@ -25,11 +25,10 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
-#include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
+#include "shm/shm_send.h"
 
 #define RETRY_NS (10 * AMG_NS_PER_MS)
 #define CHECK_NS (100 * AMG_NS_PER_MS)
@@ -54,34 +53,6 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-static void queue_end_locked(
-    const struct amg_shm_peer *peer, struct amg_list *queue)
-{
-    struct amg_link *at = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    while ((at = amg_list_pop(queue)) != NULL) {
-        struct amg_shm_buf *buf =
-            amg_container_of(at, struct amg_shm_buf, post.link);
-
-        if (buf->post.op != NULL)
-            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
-        amg_shm_buf_put_locked(buf);
-    }
-}
-
-static void unsent_end_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
-        queue_end_locked(peer, &link->control);
-        queue_end_locked(peer, &link->queue);
-    }
-}
-
 /* Ends everything in flight to a peer that closed or died, but the calls that
  * the peer may have answered. */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
@@ -100,9 +71,8 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
         has_died ? "died, or called exec()" : "closed", (unsigned)owed);
     amg_shm_peer_pidfd_close_locked(peer);
     peer->refs++;
-    unsent_end_locked(peer);
+    amg_shm_send_peer_gone_locked(peer);
     amg_shm_bulk_peer_gone_locked(domain, peer);
-    amg_shm_buf_reclaim_peer_locked(peer);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);

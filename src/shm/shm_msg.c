@@ -10,10 +10,9 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
-#include "shm/shm_inbox.h"
 #include "shm/shm_peer.h"
+#include "shm/shm_send.h"
 
 enum {
     BLOCK = 32, /* arrivals cut from one allocation */
@@ -87,6 +86,12 @@ size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain)
     return count;
 }
 
+static inline struct amg_shm_arrival *arrival_of(
+    const struct amg_arrival *arrival)
+{
+    return amg_container_of(arrival, struct amg_shm_arrival, base);
+}
+
 /* Returns a msgbuf of `peer` whose bytes were read. */
 static void msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)
@@ -94,6 +99,14 @@ static void msgbuf_return(
     if (atomic_exchange_explicit(&msgbuf->is_lent, 0, memory_order_seq_cst) ==
         2)
         amg_shm_link_raise_all(peer);
+}
+
+void amg_shm_inring_report(struct amg_shm_inring *ring)
+{
+    if (!amg_shm_in_report(&ring->in))
+        return;
+    amg_shm_in_woken(&ring->in);
+    amg_shm_link_raise_all(ring->peer);
 }
 
 /* A free arrival; NULL: no memory. */
@@ -145,8 +158,8 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
-        arrival_put_locked(amg_shm_arrival_of(
-            amg_container_of(late, struct amg_arrival, link)));
+        arrival_put_locked(
+            arrival_of(amg_container_of(late, struct amg_arrival, link)));
 }
 
 /* The values of a cell, each read once, because a faulty peer may change it
@@ -623,7 +636,7 @@ static AMG_INLINE bool release_simply_locked(
 
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
 {
-    struct amg_shm_arrival *arrival = amg_shm_arrival_of(base);
+    struct amg_shm_arrival *arrival = arrival_of(base);
     struct amg_shm_domain *domain = arrival->domain;
     bool is_released = false;
 

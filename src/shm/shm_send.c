@@ -1,29 +1,512 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing messages: sent in cells or a msgbuf, or queued.
+/* Outgoing messages: their buffers, and sending in cells or a msgbuf, at once
+ * or when there is room.
  *
  * The user writes a message into a msgbuf of the own segment. A message of up
  * to AMG_SHM_RUN bytes is copied from there into one or a few cells, and the
  * msgbuf is free again. A longer message, or a message for which the ring has
  * too few cells left, stays: one cell names the msgbuf, which is lent to the
  * receiver until the receiver returns it by one store. A message that cannot
- * leave at once moves to the heap, and the msgbuf is free again (shm_buf.h).
- * The copies take more instructions than lending, and less time: `is_lent` is a
- * line that moves to the receiver and back (256 bytes each way took 3.9 us
- * between two loaded cores, and now take 1.5 us).
+ * leave at once moves to the heap, and the msgbuf is free again. The copies
+ * take more instructions than lending, and less time: `is_lent` is a line that
+ * moves to the receiver and back (256 bytes each way took 3.9 us between two
+ * loaded cores, and now take 1.5 us).
  *
  * A request takes a credit and then a cell; a request that lacks one of the two
  * waits in the flow control of the peer, in order. Messages that take no credit
  * wait in the queues of the link, replies behind messages of the library itself
  * (credits, refusals, ACKs, transfers). A peer with messages that wait for a
- * cell or a msgbuf is on the list `blocked`, and polls try again. */
-#include "shm/shm_msg.h"
+ * cell or a msgbuf is on the list `blocked`, and polls try again.
+ *
+ * A message owns a msgbuf while the user writes it, and again from the moment
+ * when it leaves; a message that has to wait moves to the heap. So messages
+ * wait only for what their receivers hold:
+ *
+ *   what      held by                          until
+ *   msgbufs   writers, and 32 streams of a     the post; a stream may wait for
+ *             context                          a credit
+ *             receivers: unread messages, and  a handler ends, which may take
+ *             16 kept ones of a peer           minutes
+ *   transit   receivers: unread messages       the receiver polls
+ *   blocks    as msgbufs, and requests that    nobody waits for a block
+ *             wait for a credit
+ *   cells     the ring of one receiver         the receiver polls
+ *   credits   requests to one receiver         it answers or releases them
+ *   slots     calls, in their table            the table grows, or a post fails
+ *   heap      messages that wait               they leave
+ *
+ * The message at the head of a queue has a credit, and waits for cells and a
+ * msgbuf. If no msgbuf is left the message takes one of the transit stock: a
+ * receiver copies messages there when it polls, and a receiver that does not
+ * poll leaves part of the stock to others. Messages of the library itself
+ * (credits, refusals, ACKs, transfers) take no credit and one cell, and leave
+ * before replies and requests. So each wait ends when a receiver polls or its
+ * handlers end, and for that no receiver needs a message of this process that
+ * waits behind another one.
+ *
+ * A msgbuf or block takes memory from its first use on; so the last one freed
+ * is used next, and lent ones are checked before a fresh one is touched. When
+ * no msgbuf is left, messages are written to the heap. When no block is left,
+ * the caller sends the long arguments in another way: nobody waits for a block,
+ * and a receiver may keep blocks for any time. Model:
+ * tests/models/shm_ring.pml. */
+#include "shm/shm_send.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "shm/shm_buf.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "shm/shm_peer.h"
+
+/* Lent msgbufs or blocks that are checked before a fresh one is taken. */
+enum { RECLAIM_MAX = 8 };
+
+static inline struct amg_shm_buf *buf_of(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_shm_buf, buf);
+}
+
+static inline struct amg_shm_buf *buf_of_post(struct amg_post *post)
+{
+    return amg_container_of(post, struct amg_shm_buf, post);
+}
+
+static inline void buf_push_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT(buf->msgbuf != NULL);
+    buf->post.link.next = buf->stock->free;
+    buf->stock->free = &buf->post.link;
+}
+
+static inline struct amg_shm_buf *buf_pop_locked(struct amg_shm_stock *stock)
+{
+    struct amg_link *link = stock->free;
+
+    if (link == NULL)
+        return NULL;
+    stock->free = link->next;
+    return amg_container_of(link, struct amg_shm_buf, post.link);
+}
+
+static inline void buf_put_locked(struct amg_shm_buf *buf)
+{
+    if (AMG_LIKELY(buf->msgbuf != NULL)) {
+        buf_push_locked(buf);
+    } else if (buf->buf.cap == AMG_SHM_RUN) {
+        buf->post.link.next = buf->domain->bufs.on_heap;
+        buf->domain->bufs.on_heap = &buf->post.link;
+    } else {
+        amg_mem_free(buf);
+    }
+}
+
+static void full_warn(struct amg_shm_domain *domain, int error)
+{
+    if (!domain->bufs.has_warned)
+        AMG_LOG_WARNING("shm",
+            "na+sm://%s: /dev/shm has no room for further messages (%s): "
+            "messages of more than %d bytes wait until earlier ones are read; "
+            "free some of /dev/shm",
+            domain->region.name, strerror(error), AMG_SHM_RUN);
+    domain->bufs.has_warned = true;
+}
+
+static struct amg_shm_buf *buf_fresh_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock)
+{
+    uint32_t index = stock->next;
+    struct amg_shm_msgbuf *msgbuf = NULL;
+    struct amg_shm_buf *buf = NULL;
+    uint32_t cap = 0;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    AMG_ASSERT(index <= stock->end);
+    if (index == stock->end)
+        return NULL;
+    cap = amg_shm_region_find(&domain->region, index, &msgbuf);
+    AMG_ASSERT(cap > 0);
+    /* Msgbuf 0, of the transit stock, was reserved with the segment, so that
+     * there is always a msgbuf. */
+    if (index > 0 && !amg_shm_region_reserve(
+                         &domain->region, msgbuf, sizeof(*msgbuf) + cap)) {
+        if (index < AMG_SHM_MSGBUFS)
+            full_warn(domain, errno);
+        return NULL;
+    }
+    stock->next++;
+    buf = &domain->bufs.all[index];
+    buf->domain = domain;
+    buf->stock = stock;
+    buf->index = index;
+    buf->msgbuf = msgbuf;
+    buf->buf.data = msgbuf->bytes;
+    buf->buf.cap = cap;
+    return buf;
+}
+
+/* A buf on the heap for `cap` bytes; NULL: no memory. Freed bufs of AMG_SHM_RUN
+ * bytes are kept for later messages. */
+static struct amg_shm_buf *buf_heap_locked(
+    struct amg_shm_domain *domain, uint32_t cap)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    /* Copies into cells read whole cells. */
+    uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
+    struct amg_link *link = domain->bufs.on_heap;
+    struct amg_shm_buf *buf = NULL;
+
+    AMG_ASSERT(cap <= domain->region.message_len);
+    if (room == AMG_SHM_RUN && link != NULL) {
+        domain->bufs.on_heap = link->next;
+        return amg_container_of(link, struct amg_shm_buf, post.link);
+    }
+    buf = amg_mem_alloc(sizeof(*buf) + room);
+    if (buf == NULL)
+        return NULL;
+    *buf = (struct amg_shm_buf){.domain = domain};
+    buf->buf.data = buf + 1;
+    buf->buf.cap = room;
+    return buf;
+}
+
+/* Frees a lent msgbuf or block if its receiver has returned it. */
+static bool buf_reclaim_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_peer *peer = buf->peer;
+
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    if (atomic_load_explicit(&buf->msgbuf->is_lent, memory_order_acquire) != 0)
+        return false;
+    AMG_ASSERT(peer->msgbufs_lent > 0);
+    amg_list_remove(&buf->post.link);
+    buf_push_locked(buf);
+    peer->msgbufs_lent--;
+    amg_shm_peer_reap_locked(peer);
+    return true;
+}
+
+/* Checks the `max` oldest lent msgbufs, and frees the returned ones. */
+static bool bufs_reclaim_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock, unsigned max)
+{
+    struct amg_link *link = amg_list_first(&stock->lent);
+    bool any = false;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    for (; link != NULL && max > 0; max--) {
+        struct amg_link *next = amg_list_next(&stock->lent, link);
+
+        if (buf_reclaim_locked(
+                amg_container_of(link, struct amg_shm_buf, post.link)))
+            any = true;
+        link = next;
+    }
+    return any;
+}
+
+/* A buf of a stock whose list `free` is empty; NULL: none. */
+static struct amg_shm_buf *buf_find_locked(
+    struct amg_shm_domain *domain, struct amg_shm_stock *stock)
+{
+    struct amg_shm_buf *buf = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (bufs_reclaim_locked(domain, stock, RECLAIM_MAX))
+        return buf_pop_locked(stock);
+    buf = buf_fresh_locked(domain, stock);
+    if (buf == NULL && bufs_reclaim_locked(domain, stock, AMG_SHM_MSGBUFS))
+        buf = buf_pop_locked(stock);
+    return buf;
+}
+
+/* A buf with a msgbuf that a receiver may keep; NULL: none is free. */
+static inline struct amg_shm_buf *buf_msgbuf_locked(
+    struct amg_shm_domain *domain)
+{
+    struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS];
+    struct amg_shm_buf *buf = buf_pop_locked(stock);
+
+    return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
+}
+
+/* A buffer, with a msgbuf if one is free; NULL: no memory. */
+static inline struct amg_shm_buf *buf_get_locked(struct amg_shm_domain *domain)
+{
+    struct amg_shm_buf *buf = buf_msgbuf_locked(domain);
+
+    return AMG_LIKELY(buf != NULL)
+               ? buf
+               : buf_heap_locked(domain, domain->region.message_len);
+}
+
+/* A msgbuf of the transit stock for a message that leaves to `peer` now. A peer
+ * that does not poll returns none: no peer gets more than others have left. */
+static struct amg_shm_buf *transit_get_locked(
+    struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
+{
+    struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_TRANSIT];
+    const struct amg_link *link = NULL;
+    uint32_t left = AMG_SHM_TRANSIT;
+    uint32_t of_peer = 0;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    (void)bufs_reclaim_locked(domain, stock, AMG_SHM_TRANSIT);
+    for (link = amg_list_first(&stock->lent); link != NULL;
+         link = amg_list_next(&stock->lent, link)) {
+        left--;
+        of_peer +=
+            amg_container_of(link, struct amg_shm_buf, post.link)->peer == peer;
+    }
+    AMG_ASSERT(of_peer + left <= AMG_SHM_TRANSIT);
+    if (of_peer >= left)
+        return NULL;
+    return stock->free != NULL ? buf_pop_locked(stock)
+                               : buf_fresh_locked(domain, stock);
+}
+
+/* Moves the bytes of a heap buf, which leaves now, to a buf with a msgbuf;
+ * NULL: no msgbuf is left for the peer. */
+static struct amg_shm_buf *buf_to_msgbuf_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_buf *in_segment = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    AMG_ASSERT(buf->msgbuf == NULL);
+    in_segment = buf_msgbuf_locked(buf->domain);
+    if (in_segment == NULL)
+        in_segment = transit_get_locked(buf->domain, buf->peer);
+    if (in_segment == NULL)
+        return NULL;
+    AMG_ASSERT(buf->len <= in_segment->buf.cap);
+    memcpy(in_segment->buf.data, buf->buf.data, buf->len);
+    buf_put_locked(buf);
+    return in_segment;
+}
+
+/* The buf in which an addressed message waits: `buf`, or a copy on the heap,
+ * and `buf` stays the caller's. NULL: no memory. */
+static struct amg_shm_buf *buf_to_wait_locked(struct amg_shm_buf *buf)
+{
+    struct amg_shm_domain *domain = buf->domain;
+    struct amg_shm_buf *copy = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    AMG_ASSERT(buf->len <= buf->buf.cap && buf->peer != NULL);
+    if (buf->msgbuf == NULL ||
+        buf->stock != &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS])
+        return buf;
+    copy = buf_heap_locked(domain, buf->len);
+    if (copy == NULL)
+        return NULL;
+    copy->post = buf->post;
+    copy->len = buf->len;
+    copy->kind = buf->kind;
+    copy->origin_context = buf->origin_context;
+    copy->target_context = buf->target_context;
+    copy->peer = buf->peer;
+    copy->to = buf->to;
+    memcpy(copy->buf.data, buf->buf.data, buf->len);
+    return copy;
+}
+
+/* Lends the msgbuf or block of `buf` to `peer`. */
+static void buf_lend_locked(struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+{
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(buf->msgbuf != NULL);
+    atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
+    buf->peer = peer;
+    peer->msgbufs_lent++;
+    amg_list_push(&buf->stock->lent, &buf->post.link);
+}
+
+static void stock_reclaim_locked(
+    struct amg_shm_stock *stock, const struct amg_shm_peer *peer)
+{
+    struct amg_link *link = amg_list_first(&stock->lent);
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    while (link != NULL) {
+        struct amg_link *next = amg_list_next(&stock->lent, link);
+        struct amg_shm_buf *buf =
+            amg_container_of(link, struct amg_shm_buf, post.link);
+
+        if (buf->peer == peer) {
+            atomic_store_explicit(
+                &buf->msgbuf->is_lent, 0, memory_order_relaxed);
+            amg_list_remove(link);
+            buf_push_locked(buf);
+        }
+        link = next;
+    }
+}
+
+size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer)
+{
+    size_t count = 0;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (unsigned i = 0; i < AMG_SHM_STOCKS && peer->msgbufs_lent > 0; i++) {
+        const struct amg_list *lent = &peer->domain->bufs.stocks[i].lent;
+        struct amg_link *link = amg_list_first(lent);
+
+        for (; link != NULL; link = amg_list_next(lent, link)) {
+            const struct amg_shm_buf *buf =
+                amg_container_of(link, struct amg_shm_buf, post.link);
+
+            count +=
+                buf->peer == peer && atomic_load_explicit(&buf->msgbuf->is_lent,
+                                         memory_order_relaxed) != 0;
+        }
+    }
+    return count;
+}
+
+size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain)
+{
+    size_t count = 0;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    for (uint32_t i = 0; i < AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS; i++)
+        count += domain->bufs.all[i].stock != NULL;
+    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++) {
+        const struct amg_link *free = domain->bufs.stocks[i].free;
+
+        count -= amg_list_len(&domain->bufs.stocks[i].lent);
+        for (; free != NULL; free = free->next)
+            count--;
+    }
+    return count;
+}
+
+/* Asks all receivers to wake this process when they return a msgbuf. */
+static void bufs_request_wake_locked(struct amg_shm_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    for (unsigned i = 0; i < AMG_SHM_STOCK_BLOCKS; i++) {
+        const struct amg_list *lent = &domain->bufs.stocks[i].lent;
+        struct amg_link *link = amg_list_first(lent);
+
+        for (; link != NULL; link = amg_list_next(lent, link)) {
+            struct amg_shm_buf *buf =
+                amg_container_of(link, struct amg_shm_buf, post.link);
+            uint32_t expected = 1;
+
+            (void)atomic_compare_exchange_strong_explicit(&buf->msgbuf->is_lent,
+                &expected, 2, memory_order_seq_cst, memory_order_relaxed);
+        }
+    }
+}
+
+/* amg_shm_buf_get() for any thread, and where no msgbuf is free. */
+AMG_NOINLINE static hg_return_t buf_get(
+    struct amg_shm_domain *domain, struct amg_buf **ret_buf)
+{
+    struct amg_shm_buf *buf = NULL;
+
+    amg_bias_lock(&domain->lock);
+    buf = buf_get_locked(domain);
+    amg_bias_unlock(&domain->lock);
+    if (buf == NULL)
+        return HG_NOMEM;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    if (!amg_bias_lock_own(&domain->lock))
+        return buf_get(domain, ret_buf);
+    buf = buf_pop_locked(&domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS]);
+    amg_bias_unlock_own(&domain->lock);
+    if (!AMG_LIKELY(buf != NULL))
+        return buf_get(domain, ret_buf);
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    struct amg_shm_buf *buf = NULL;
+
+    (void)peer;
+    if (len > amg_shm_block_cap(AMG_SHM_BLOCK_KINDS - 1))
+        return HG_MSGSIZE;
+    amg_bias_lock(&domain->lock);
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS && buf == NULL; kind++) {
+        struct amg_shm_stock *stock =
+            &domain->bufs.stocks[AMG_SHM_STOCK_BLOCKS + kind];
+
+        if (len > amg_shm_block_cap(kind))
+            continue;
+        buf = buf_pop_locked(stock);
+        if (buf == NULL)
+            buf = buf_find_locked(domain, stock);
+    }
+    amg_bias_unlock(&domain->lock);
+    if (buf == NULL)
+        return HG_AGAIN;
+    *ret_buf = &buf->buf;
+    return HG_SUCCESS;
+}
+
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+
+    amg_bias_lock(&domain->lock);
+    buf_put_locked(buf_of(buf));
+    amg_bias_unlock(&domain->lock);
+}
+
+static void stock_init(
+    struct amg_shm_stock *stock, uint32_t first, uint32_t count)
+{
+    AMG_ASSERT(count > 0 && stock->free == NULL);
+    amg_list_init(&stock->lent);
+    stock->next = first;
+    stock->end = first + count;
+}
+
+static hg_return_t bufs_init(struct amg_shm_domain *domain)
+{
+    struct amg_shm_stock *stocks = domain->bufs.stocks;
+    uint32_t next = AMG_SHM_MSGBUFS;
+
+    stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
+    stock_init(&stocks[AMG_SHM_STOCK_MSGBUFS], AMG_SHM_TRANSIT,
+        AMG_SHM_MSGBUFS - AMG_SHM_TRANSIT);
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS; kind++) {
+        uint32_t count = amg_shm_block_count(kind);
+
+        stock_init(&stocks[AMG_SHM_STOCK_BLOCKS + kind], next, count);
+        next += count;
+    }
+    AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
+    domain->bufs.all = amg_mem_zalloc(next * sizeof(*domain->bufs.all));
+    return domain->bufs.all == NULL ? HG_NOMEM : HG_SUCCESS;
+}
+
+static void bufs_fini(struct amg_shm_domain *domain)
+{
+    while (domain->bufs.on_heap != NULL) {
+        struct amg_link *link = domain->bufs.on_heap;
+
+        domain->bufs.on_heap = link->next;
+        amg_mem_free(amg_container_of(link, struct amg_shm_buf, post.link));
+    }
+    amg_mem_free(domain->bufs.all);
+}
 
 _Static_assert(
     (int)AMG_NOW_LEN == (int)AMG_SHM_INLINE, "request_now fills one cell");
@@ -120,10 +603,10 @@ AMG_NOINLINE static enum sent long_send_locked(
         memcpy(cell->bytes, buf->buf.data, AMG_SHM_INLINE);
         amg_shm_out_continue(out, buf->buf.data, cells);
         sent = cell_send_locked(buf->domain, &message, cell, cells);
-        amg_shm_buf_put_locked(buf);
+        buf_put_locked(buf);
         return sent;
     }
-    amg_shm_buf_lend_locked(buf, message.peer);
+    buf_lend_locked(buf, message.peer);
     message.kind |= AMG_SHM_OUT_OF_LINE;
     cell->len = sizeof(cell->out_of_line);
     cell->out_of_line =
@@ -153,7 +636,7 @@ static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     if (!AMG_LIKELY(message->len <= AMG_SHM_INLINE))
         return long_send_locked(buf, *message);
     sent = short_send_locked(domain, buf->buf.data, message);
-    amg_shm_buf_put_locked(buf);
+    buf_put_locked(buf);
     return sent;
 }
 
@@ -174,7 +657,7 @@ static enum sent buf_send_locked(struct amg_shm_buf *buf)
     if (!amg_shm_out_has_room(&message.link->out, 1))
         return SENT_NOT;
     if (!is_sendable(buf, &message))
-        buf = amg_shm_buf_to_msgbuf_locked(buf);
+        buf = buf_to_msgbuf_locked(buf);
     return buf == NULL ? SENT_NOT
                        : message_send_locked(buf->domain, buf, &message);
 }
@@ -229,7 +712,7 @@ AMG_NOINLINE static void link_refuse_waiting_locked(
         struct amg_post *post = amg_container_of(at, struct amg_post, waiting);
 
         at = amg_list_next(&calls->waiting, at);
-        if (amg_shm_buf_of_post(post)->to == link)
+        if (buf_of_post(post)->to == link)
             amg_calls_end_waiting_locked(calls, post, HG_NOENTRY);
     }
 }
@@ -239,7 +722,7 @@ AMG_NOINLINE static void link_refuse_waiting_locked(
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_shm_buf *buf = amg_shm_buf_of_post(post);
+    struct amg_shm_buf *buf = buf_of_post(post);
     struct amg_shm_peer *peer = buf->peer;
     struct amg_shm_link *link = buf->to;
     struct amg_op *one_way = post->op;
@@ -272,11 +755,11 @@ static hg_return_t request_send_locked(
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
-    struct amg_shm_buf *buf = amg_shm_buf_of_post(post);
+    struct amg_shm_buf *buf = buf_of_post(post);
 
     (void)calls;
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
-    amg_shm_buf_put_locked(buf);
+    buf_put_locked(buf);
 }
 
 /* Holds a reference to the peer: there may be no other reference, and the
@@ -332,21 +815,15 @@ static const struct amg_calls_ops calls_ops = {
     .name = peer_name,
 };
 
-bool amg_shm_send_buf_locked(struct amg_shm_buf *buf)
-{
-    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
-    return buf_send_locked(buf) != SENT_NOT;
-}
-
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
 {
     amg_calls_init(&domain->calls, credits, &calls_ops);
-    return amg_shm_bufs_init(domain);
+    return bufs_init(domain);
 }
 
 void amg_shm_send_fini(struct amg_shm_domain *domain)
 {
-    amg_shm_bufs_fini(domain);
+    bufs_fini(domain);
     amg_calls_fini(&domain->calls);
 }
 
@@ -397,11 +874,11 @@ static hg_return_t queue_add_locked(
             amg_shm_send_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
-    waiting = amg_shm_buf_to_wait_locked(buf);
+    waiting = buf_to_wait_locked(buf);
     if (waiting == NULL)
         return HG_NOMEM;
     if (waiting != buf)
-        amg_shm_buf_put_locked(buf);
+        buf_put_locked(buf);
     if (op != NULL)
         amg_call_set(op, AMG_CALL_LEAVING, &waiting->post, waiting->post.ep);
     amg_list_push(queue, &waiting->post.link);
@@ -417,7 +894,7 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (ret == HG_NOMEM)
         return ret;
-    amg_shm_buf_put_locked(buf);
+    buf_put_locked(buf);
     if (op != NULL)
         amg_shm_send_end_locked(op, ret);
     return HG_SUCCESS;
@@ -453,7 +930,7 @@ static bool request_may_go_locked(const struct amg_shm_buf *buf)
 static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 {
     struct amg_shm_buf *waiting =
-        request_may_go_locked(buf) ? buf : amg_shm_buf_to_wait_locked(buf);
+        request_may_go_locked(buf) ? buf : buf_to_wait_locked(buf);
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
@@ -462,7 +939,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
         rc = amg_calls_post_locked(&buf->domain->calls, &waiting->post,
             buf->peer->id, request_send_locked);
     if (waiting != buf && waiting != NULL)
-        amg_shm_buf_put_locked(rc == HG_SUCCESS ? buf : waiting);
+        buf_put_locked(rc == HG_SUCCESS ? buf : waiting);
     return rc;
 }
 
@@ -530,7 +1007,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
     struct amg_buf *buf_base, uint32_t len, bool wants_reply, struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
-    struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
+    struct amg_shm_buf *buf = buf_of(buf_base);
     struct outgoing message = {
         .peer = amg_shm_peer_of(to.peer),
         .len = len,
@@ -629,7 +1106,7 @@ hg_return_t amg_shm_send_reply(struct amg_ep *base,
     struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
-    struct amg_shm_buf *buf = amg_shm_buf_of(buf_base);
+    struct amg_shm_buf *buf = buf_of(buf_base);
     struct outgoing message = reply_to(base, arrival, len);
     hg_return_t rc = HG_SUCCESS;
 
@@ -689,7 +1166,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
         (void)short_send_locked(peer->domain, words, &message);
         return HG_SUCCESS;
     }
-    buf = amg_shm_buf_heap_locked(peer->domain, AMG_SHM_INLINE);
+    buf = buf_heap_locked(peer->domain, AMG_SHM_INLINE);
     if (buf == NULL)
         return HG_NOMEM;
     memcpy(buf->buf.data, words, len);
@@ -721,4 +1198,131 @@ hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
     }
     amg_bias_unlock(&domain->lock);
     return rc;
+}
+
+/* Sends the queued messages, which take no credit. False: no room. */
+static bool queue_send_locked(
+    const struct amg_shm_peer *peer, struct amg_list *queue)
+{
+    struct amg_link *first = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    while ((first = amg_list_first(queue)) != NULL) {
+        struct amg_shm_buf *buf =
+            amg_container_of(first, struct amg_shm_buf, post.link);
+        struct amg_op *op = buf->post.op;
+
+        AMG_ASSERT(buf->msgbuf == NULL || buf->index >= AMG_SHM_MSGBUFS);
+        amg_list_remove(first);
+        if (buf_send_locked(buf) == SENT_NOT) {
+            amg_list_push_front(queue, first);
+            return false;
+        }
+        if (op != NULL)
+            amg_shm_send_end_locked(op, HG_SUCCESS);
+    }
+    return true;
+}
+
+static bool peer_send_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_domain *domain = peer->domain;
+    struct amg_shm_link *link = NULL;
+    bool has_room = true;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (amg_shm_link_is_waiting(link) &&
+            (!amg_shm_link_slot_locked(peer, link) ||
+                !queue_send_locked(peer, &link->control) ||
+                !queue_send_locked(peer, &link->queue)))
+            has_room = false;
+    if (peer->has_failed_wake) {
+        peer->has_failed_wake = !amg_shm_link_raise_all(peer);
+        domain->wants_retry = domain->wants_retry || peer->has_failed_wake;
+        has_room = has_room && !peer->has_failed_wake;
+    }
+    amg_calls_go_locked(&domain->calls, &peer->calls);
+    return has_room;
+}
+
+bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    return !amg_list_is_empty(&domain->blocked);
+}
+
+void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
+{
+    struct amg_link *at = amg_list_first(&domain->blocked);
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    for (; at != NULL; at = amg_list_next(&domain->blocked, at)) {
+        struct amg_shm_peer *peer =
+            amg_container_of(at, struct amg_shm_peer, blocked);
+        struct amg_shm_link *link = NULL;
+
+        for (uint32_t i = 0;
+             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+            atomic_store_explicit(
+                &link->out.ring->is_full, 1, memory_order_relaxed);
+    }
+    bufs_request_wake_locked(domain);
+}
+
+void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
+{
+    struct amg_list all;
+    struct amg_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    amg_list_init(&all);
+    amg_list_splice(&all, &domain->blocked);
+    domain->wants_retry = false; /* set again where it is still needed */
+    while ((link = amg_list_pop(&all)) != NULL) {
+        struct amg_shm_peer *peer =
+            amg_container_of(link, struct amg_shm_peer, blocked);
+
+        if (peer->state == AMG_SHM_PEER_ALIVE && !peer_send_locked(peer))
+            amg_shm_peer_defer_locked(peer);
+        else
+            amg_shm_peer_reap_locked(peer);
+    }
+    while (amg_calls_pay_one_locked(&domain->calls))
+        continue;
+    atomic_store_explicit(&domain->has_deferred,
+        amg_shm_send_is_blocked_locked(domain) ||
+            amg_flow_is_owing(&domain->calls.flow),
+        memory_order_relaxed);
+}
+
+static void queue_end_locked(
+    const struct amg_shm_peer *peer, struct amg_list *queue)
+{
+    struct amg_link *at = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    while ((at = amg_list_pop(queue)) != NULL) {
+        struct amg_shm_buf *buf =
+            amg_container_of(at, struct amg_shm_buf, post.link);
+
+        if (buf->post.op != NULL)
+            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
+        buf_put_locked(buf);
+    }
+}
+
+void amg_shm_send_peer_gone_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
+        queue_end_locked(peer, &link->control);
+        queue_end_locked(peer, &link->queue);
+    }
+    for (unsigned i = 0; i < AMG_SHM_STOCKS; i++)
+        stock_reclaim_locked(&peer->domain->bufs.stocks[i], peer);
+    peer->msgbufs_lent = 0;
 }

@@ -12,13 +12,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
-#include "shm/shm_buf.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_domain.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
 #include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
+#include "shm/shm_send.h"
 #include "transport/state.h"
 
 void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
@@ -457,102 +457,6 @@ static void transport_close(struct amg_domain *base)
     domain_free(domain, true);
 }
 
-static hg_return_t ep_open(
-    struct amg_domain *base, uint8_t context_id, struct amg_ep **ret_ep)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of(base);
-    struct amg_shm_ep *ep = NULL;
-    hg_return_t rc = HG_INVALID_ARG;
-
-    if (!AMG_CONTRACT_OF("HG_Context_create_id",
-            context_id < domain->max_contexts,
-            "id is %u, but the class was opened for ids below %u; set "
-            "max_contexts",
-            (unsigned)context_id, (unsigned)domain->max_contexts))
-        return HG_INVALID_ARG;
-    ep = amg_mem_zalloc(sizeof(*ep));
-    if (ep == NULL)
-        return HG_NOMEM;
-    ep->base.transport = &amg_shm_transport;
-    ep->base.domain = base;
-    ep->base.context_id = context_id;
-    amg_list_init(&ep->done);
-    amg_shm_bulk_ep_open(ep);
-    amg_bias_lock(&domain->lock);
-    if (domain->eps[context_id] != NULL)
-        goto free_ep;
-    if (domain->inboxes[context_id] != NULL) /* refuses earlier requests */
-        amg_shm_poll_closed_locked(domain->inboxes[context_id]);
-    rc = amg_shm_inbox_open_locked(domain, context_id, &ep->inbox);
-    if (rc != HG_SUCCESS)
-        goto free_ep;
-    rc = amg_shm_doorbell_open(ep);
-    if (rc != HG_SUCCESS)
-        goto close_inbox;
-    domain->eps[context_id] = ep;
-    atomic_init(&ep->due, AMG_SHM_DUE_ALL & ~AMG_SHM_DUE_WAIT);
-    ep->until_rare = 1;
-    amg_bias_unlock(&domain->lock);
-    *ret_ep = &ep->base;
-    return HG_SUCCESS;
-
-close_inbox:
-    amg_shm_inbox_close_locked(ep->inbox);
-free_ep:
-    amg_bias_unlock(&domain->lock);
-    amg_mem_free(ep);
-    return rc;
-}
-
-/* Cancels all requests and replies of a closing endpoint. */
-static void cancel_all_locked(
-    struct amg_shm_domain *domain, struct amg_shm_ep *ep)
-{
-    struct amg_shm_peer *peer = NULL;
-    struct amg_shm_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    amg_calls_drop_locked(&domain->calls, &ep->base);
-    while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        for (uint32_t i = 0;
-             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-            amg_calls_detach_locked(&domain->calls, &link->queue, &ep->base);
-}
-
-static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
-{
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-
-    amg_bias_lock(&domain->lock);
-    if (amg_shm_is_due(ep, AMG_SHM_DUE_WAIT))
-        amg_shm_poll_disarm_locked(ep);
-    AMG_ASSERT(domain->eps[base->context_id] == ep);
-    amg_shm_bulk_ep_close_locked(ep);
-    cancel_all_locked(domain, ep);
-    amg_shm_inbox_close_locked(ep->inbox);
-    amg_shm_poll_closed_locked(ep->inbox);
-    amg_list_splice(&ret_events->done, &ep->done);
-    domain->eps[base->context_id] = NULL;
-    amg_bias_unlock(&domain->lock);
-    amg_shm_doorbell_close(ep);
-    amg_mem_free(ep);
-}
-
-static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
-{
-    struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-
-    amg_bias_lock(&domain->lock);
-    if (op->priv[AMG_CALL_PRIV_STATE] == AMG_SHM_OP_BULK)
-        amg_shm_bulk_cancel_locked(ep, op);
-    else
-        amg_calls_cancel_locked(&domain->calls, op);
-    amg_bias_unlock(&domain->lock);
-    return HG_SUCCESS;
-}
-
 const struct amg_transport amg_shm_transport = {
     .name = "shm",
     .schemes = "na+sm sm shm",
@@ -569,13 +473,13 @@ const struct amg_transport amg_shm_transport = {
         },
     .ep =
         {
-            .open = ep_open,
-            .close = ep_close,
+            .open = amg_shm_ep_open,
+            .close = amg_shm_ep_close,
             .wait_fd = amg_shm_poll_fd,
             .arm = amg_shm_poll_arm,
             .is_oversubscribed = amg_shm_poll_is_oversubscribed,
             .poll = amg_shm_poll,
-            .cancel = ep_cancel,
+            .cancel = amg_shm_ep_cancel,
         },
     .addr =
         {

@@ -15,7 +15,7 @@
  *   events              shm_inbox.c:slots_take_locked, slot_take_locked
  *   open, refuse        shm_inbox.c:slot_open_locked, sender_refuse
  *   peers               shm_inbox.c:claims_check_locked, rings_check_locked
- *   read, free          shm_inbox.c:amg_shm_inbox_reap_locked, slot_free
+ *   read, free          shm_inbox.c:inbox_reap_locked, slot_free
  *   close               shm_transport.c:close_tell_locked,
  *                       shm_inbox.c:amg_shm_inbox_wake_unopened_locked
  *

@@ -12,21 +12,21 @@
  *   room                   shm_ring.h:amg_shm_out_has_room,
  *                          shm_send.c:request_send_locked
  *   RAISE                  shm_doorbell.c:context_raise, sleeper_claim
- *   sender: block          shm_poll.c:amg_shm_poll_arm, block_announce,
- *                          shm_deferred.c:amg_shm_send_ask_for_room_locked,
- *                          shm_poll.c:block_confirm; core/wakeup.c:
+ *   sender: block          shm_inbox.c:amg_shm_poll_arm, block_announce,
+ *                          shm_send.c:amg_shm_send_ask_for_room_locked,
+ *                          shm_inbox.c:block_confirm; core/wakeup.c:
  *                          amg_wakeup_arm, amg_wakeup_block
- *   DISARM                 shm_poll.c:amg_shm_poll_disarm_locked
- *   receiver: events       shm_inbox.c:amg_shm_inbox_events_locked,
+ *   DISARM                 shm_inbox.c:poll_disarm_locked
+ *   receiver: events       shm_inbox.c:inbox_events_locked,
  *                          slot_take_locked, ring_activate
  *   cell, READ             shm_ring.h:amg_shm_in_has, amg_shm_in_continue,
- *                          amg_shm_in_pop; shm_inbox.c:amg_shm_inbox_report
- *   is_leaving             shm_inbox.c:amg_shm_inbox_reap_locked
- *   receiver: block        shm_poll.c:amg_shm_poll_arm,
- *                          shm_inbox.c:amg_shm_inbox_prepare_block
- *   close                  shm_transport.c:ep_close, close_tell_locked;
- *                          shm_inbox.c:amg_shm_inbox_close_locked,
- *                          shm_poll.c:amg_shm_poll_closed_locked
+ *                          amg_shm_in_pop; shm_msg.c:amg_shm_inring_report
+ *   is_leaving             shm_inbox.c:inbox_reap_locked
+ *   receiver: block        shm_inbox.c:amg_shm_poll_arm,
+ *                          shm_inbox.c:inbox_prepare_block
+ *   close                  shm_transport.c:close_tell_locked; shm_inbox.c:
+ *                          amg_shm_ep_close, inbox_close_locked,
+ *                          poll_closed_locked
  *   *_died                 shm_liveness.c:amg_shm_liveness_check_deaths_locked,
  *                          shm_inbox.c:rings_check_locked
  *
@@ -42,7 +42,7 @@
  *
  * In the code and not here: messages in msgbufs (their loan is one more word
  * with release and acquire), several rings and bits of slots (here an event is
- * for the one ring), amg_shm_inbox_prune (as amg_shm_inbox_prepare_block, but
+ * for the one ring), amg_shm_inbox_prune (as inbox_prepare_block, but
  * does not block), doorbells that cannot be opened, a second sender, credits
  * (credits.pml), claims of slots (shm_pair.pml), contexts that open again. The
  * sender blocks only for lack of room; after the last look it goes on with what
@@ -53,7 +53,7 @@
  *                   that it blocks
  * FAULT_BARRIER     the receiver blocks after a fence of its own alone
  * FAULT_CONFIRM     the sender does not look for room after it asked for it
- * FAULT_CLOSE       amg_shm_inbox_close_locked ends without a barrier
+ * FAULT_CLOSE       inbox_close_locked ends without a barrier
  * FAULT_FORGOTTEN   a request waits for room also when the context is closed
  * FAULT_EARLY       the receiver reports a cell as read before it reads it */
 #define N messages

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Outgoing messages. */
+#ifndef AMG_SHM_SHM_SEND_H
+#define AMG_SHM_SHM_SEND_H
+
+#include "shm/shm_domain.h"
+
+hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
+void amg_shm_send_fini(struct amg_shm_domain *domain);
+
+/* Header of a message to a context of a peer. */
+struct amg_shm_msg_header {
+    uint8_t kind;
+    uint8_t origin_context;
+    uint8_t target_context;
+    uint32_t cookie;
+};
+
+/* Lets the next poll of the operation's endpoint return the operation, and
+ * wakes the owner of the endpoint. */
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
+
+/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room the message
+ * is queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
+ * HG_NOENTRY: the peer has no such context. */
+hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
+    const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
+
+/* Sends queued messages and owed credits, as far as there is room. */
+void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
+
+/* Before blocking with unsent messages: asks the peers to wake this process
+ * when there is room. The caller then executes a fence and checks again. */
+void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
+
+/* Whether a peer is to be retried: a message waits, or a wakeup failed. */
+bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
+
+/* The peer closed or died: ends the messages that wait, and reclaims the
+ * msgbufs and blocks lent to it. */
+void amg_shm_send_peer_gone_locked(struct amg_shm_peer *peer);
+/* Number of msgbufs and blocks that the peer has not returned. */
+size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer);
+/* Number of msgbufs and blocks that are neither free nor lent. */
+size_t amg_shm_buf_taken_locked(const struct amg_shm_domain *domain);
+
+/* The slots of the contract. */
+hg_return_t amg_shm_buf_get(
+    struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
+hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
+    uint32_t len, struct amg_buf **ret_buf);
+void amg_shm_buf_put(struct amg_ep *ep, struct amg_buf *buf);
+hg_return_t amg_shm_send_request(struct amg_ep *ep, struct amg_target to,
+    struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
+hg_return_t amg_shm_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
+    struct amg_op *op);
+bool amg_shm_request_now(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
+hg_return_t amg_shm_send_ack(struct amg_ep *ep, struct amg_target to,
+    const void *bytes, uint32_t len, struct amg_op *op);
+bool amg_shm_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
+    const void *bytes, uint32_t len);
+
+#endif

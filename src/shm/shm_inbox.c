@@ -27,12 +27,19 @@
  * tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_inbox.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
@@ -226,6 +233,134 @@ void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain)
     }
 }
 
+static long membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+bool amg_shm_has_membarrier(void)
+{
+    return amg_env_number(AMG_ENV_SHM_FENCE) == 0 &&
+           membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0 &&
+           membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
+}
+
+/* A full barrier in every process that writes to the segment. */
+static void fence_all(const struct amg_shm_domain *domain)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!domain->region.has_membarrier)
+        return;
+    /* ENOMEM: the kernel allocates a mask of cores for the call. */
+    while (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0 && errno == ENOMEM)
+        sched_yield();
+}
+
+static bool epoll_add(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static int fifo_make(const char *path)
+{
+    /* EEXIST: an earlier call made the FIFO and could not open it. */
+    if (mkfifo(path, 0600) != 0 && errno != EEXIST)
+        return -1;
+    return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* A FIFO without a name, with both ends in one descriptor. */
+static int pipe_make(void)
+{
+    int ends[2];
+    int doorbell = -1;
+
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
+        return -1;
+    doorbell = amg_shm_files_open_of((uint32_t)getpid(), ends[0], S_IFIFO);
+    close(ends[0]);
+    close(ends[1]);
+    return doorbell;
+}
+
+/* The word by which peers find the descriptor, and check its inode. */
+static uint64_t doorbell_word(int doorbell)
+{
+    struct stat status;
+
+    if (fstat(doorbell, &status) != 0)
+        return 0;
+    return (uint64_t)(doorbell + 1) << 32 | (uint32_t)status.st_ino;
+}
+
+/* Makes the FIFO of a context once; with a name if the segment has a name. */
+static bool doorbell_make(struct amg_shm_inbox *inbox, const char *path)
+{
+    uint64_t word = 0;
+
+    if (inbox->doorbell >= 0)
+        return true;
+    if (!inbox->domain->region.is_unnamed) {
+        inbox->doorbell = fifo_make(path);
+        return inbox->doorbell >= 0;
+    }
+    inbox->doorbell = pipe_make();
+    if (inbox->doorbell < 0)
+        return false;
+    word = doorbell_word(inbox->doorbell);
+    atomic_store_explicit(
+        &inbox->context->doorbell, word, memory_order_relaxed);
+    return word != 0;
+}
+
+static void doorbell_close(struct amg_shm_ep *ep)
+{
+    if (ep->epoll >= 0)
+        close(ep->epoll);
+    ep->epoll = -1;
+}
+
+/* Creates the descriptor of an endpoint, and the FIFO of its inbox.
+ * HG_NA_ERROR. */
+static hg_return_t doorbell_open(struct amg_shm_ep *ep)
+{
+    const struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
+    char path[AMG_SHM_PATH_CAP];
+
+    AMG_ASSERT(ep->inbox->context_id == ep->base.context_id);
+    amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
+        ep->base.context_id, path);
+    ep->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (ep->epoll >= 0 && doorbell_make(ep->inbox, path) &&
+        epoll_add(ep->epoll, ep->inbox->doorbell) &&
+        (domain->deaths.epoll < 0 ||
+            epoll_add(ep->epoll, domain->deaths.epoll)))
+        return HG_SUCCESS;
+    AMG_LOG_ERROR(
+        "shm", "cannot make the doorbell %s: %s", path, strerror(errno));
+    doorbell_close(ep);
+    return HG_NA_ERROR;
+}
+
+/* Removes the FIFO; the inbox is destroyed next. */
+static void doorbell_remove(struct amg_shm_inbox *inbox)
+{
+    const struct amg_shm_domain *domain = inbox->domain;
+    char path[AMG_SHM_PATH_CAP];
+
+    AMG_ASSERT(!inbox->is_open);
+    if (inbox->doorbell < 0)
+        return;
+    amg_shm_files_doorbell(domain->region.name, domain->region.incarnation,
+        inbox->context_id, path);
+    if (!domain->region.is_unnamed)
+        unlink(path);
+    close(inbox->doorbell);
+    inbox->doorbell = -1;
+}
+
 enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 };
 
 static void poll_state_set(
@@ -332,7 +467,7 @@ static void inbox_close_locked(struct amg_shm_inbox *inbox)
         poll_state_set(ring, AMG_SHM_CLOSED);
         (void)ring_activate(inbox, ring);
     }
-    amg_shm_doorbell_fence(inbox->domain);
+    fence_all(inbox->domain);
 }
 
 /* Refuses requests to a context that was never open and will not be. */
@@ -406,7 +541,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             ring_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));
-        amg_shm_doorbell_remove(inbox);
+        doorbell_remove(inbox);
         amg_mem_free(inbox->active);
         amg_mem_free(inbox);
         domain->inboxes[i] = NULL;
@@ -625,7 +760,7 @@ static void inbox_prune(struct amg_shm_inbox *inbox)
     }
     if (resting == 0)
         return;
-    amg_shm_doorbell_fence(inbox->domain);
+    fence_all(inbox->domain);
     for (i = 0; i < inbox->active_count;) {
         struct amg_shm_inring *ring = inbox->active[i];
 
@@ -655,7 +790,7 @@ static bool inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
         ring_set_dormant(inbox->active[i]);
     }
     if (must_fence)
-        amg_shm_doorbell_fence(inbox->domain);
+        fence_all(inbox->domain);
     else /* writers of dormant rings set an event and fence */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
@@ -1062,7 +1197,7 @@ hg_return_t amg_shm_ep_open(
     rc = inbox_open_locked(domain, context_id, &ep->inbox);
     if (rc != HG_SUCCESS)
         goto free_ep;
-    rc = amg_shm_doorbell_open(ep);
+    rc = doorbell_open(ep);
     if (rc != HG_SUCCESS)
         goto close_inbox;
     domain->eps[context_id] = ep;
@@ -1111,7 +1246,7 @@ void amg_shm_ep_close(struct amg_ep *base, struct amg_events *ret_events)
     amg_list_splice(&ret_events->done, &ep->done);
     domain->eps[base->context_id] = NULL;
     amg_bias_unlock(&domain->lock);
-    amg_shm_doorbell_close(ep);
+    doorbell_close(ep);
     amg_mem_free(ep);
 }
 

@@ -7,6 +7,10 @@
 
 #include "shm/shm_domain.h"
 
+/* Registers this process for the barriers of others; false: the kernel has
+ * none, or AMALGAM_SHM_FENCE turns them off. */
+bool amg_shm_has_membarrier(void);
+
 /* After the domain was marked closed: wakes the senders whose rings were never
  * opened. The caller wakes the known peers. */
 void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain);

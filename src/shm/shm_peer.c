@@ -34,15 +34,36 @@
  *
  * A link without a slot behaves as if its ring were full: messages queue, and
  * each attempt to send one first tries to claim a slot; new requests fail while
- * /dev/shm has no room for its ring. */
+ * /dev/shm has no room for its ring.
+ *
+ * The doorbell of a context is its event bits, and the FIFO that wakes its
+ * owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
+ * fences, and reads the events; a sender sets an event bit, fences, and reads
+ * `sleep`. (The owner fences by membarrier where the rings need that, see
+ * shm_inbox.c.) Only the first sender that finds ASLEEP stores WOKEN and writes
+ * one byte into the FIFO. A sender opens the FIFO before it stores WOKEN: if
+ * the open fails, the sender tries again later, and other senders still find
+ * ASLEEP.
+ *
+ * Unrelated processes can open a FIFO by its name or, where the segment has
+ * lost its name (amg_shm_node_unname), as a descriptor of its owner. A sender
+ * opens the FIFO for reading, too, so that a write raises no signal when the
+ * owner is gone.
+ *
+ * Other threads of this process put their posts on lists of the endpoint, under
+ * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Models:
+ * tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,9 +77,177 @@
 /* Ring of the links without a slot; its cells are never used. */
 static struct amg_shm_ring no_ring;
 
-enum { WARNED_OF_SLOTS = 1, WARNED_OF_MAP = 4 }; /* in amg_shm_peer.warned */
+/* Bits of amg_shm_peer.warned. */
+enum { WARNED_OF_SLOTS = 1, WARNED_OF_DOORBELL = 2, WARNED_OF_MAP = 4 };
 
 enum { DESCRIPTORS_PART = 4, DESCRIPTORS_MAX = 256 }; /* of each kind */
+
+static bool is_asleep(const struct amg_shm_context *context)
+{
+    return (atomic_load_explicit(&context->sleep, memory_order_relaxed) &
+               AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
+}
+
+/* Whether this sender has to wake the owner; true for one sender only. */
+static bool sleeper_claim(struct amg_shm_context *context)
+{
+    uint32_t sleep =
+        atomic_load_explicit(&context->sleep, memory_order_relaxed);
+
+    return (sleep & AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP &&
+           atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
+               sleep - AMG_SHM_ASLEEP + AMG_SHM_WOKEN, memory_order_acq_rel,
+               memory_order_relaxed);
+}
+
+static void doorbell_write(int doorbell)
+{
+    /* EAGAIN: the FIFO is full, and so readable. ENOMEM: retried, as no other
+     * sender wakes the owner. */
+    while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
+        sched_yield();
+}
+
+/* Opens the doorbell of a peer; -1 and `errno`: failed. */
+static int doorbell_open(const struct amg_shm_context *context,
+    const struct amg_shm_peer *peer, uint8_t context_id)
+{
+    uint64_t word =
+        atomic_load_explicit(&context->doorbell, memory_order_relaxed);
+    char path[AMG_SHM_PATH_CAP];
+    struct stat status;
+    int doorbell = -1;
+
+    if (word == 0) {
+        amg_shm_files_doorbell(
+            peer->region.name, peer->region.incarnation, context_id, path);
+        return amg_spare_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    }
+    doorbell =
+        amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
+    /* The owner closed or died, and another file has the descriptor. */
+    if (doorbell >= 0 && (fstat(doorbell, &status) != 0 ||
+                             (uint32_t)status.st_ino != (uint32_t)word)) {
+        amg_spare_close(doorbell);
+        errno = ENOENT;
+        doorbell = -1;
+    }
+    return doorbell;
+}
+
+/* Logs the failure once per peer. */
+static void cannot_wake(
+    struct amg_shm_peer *peer, uint8_t context_id, int error)
+{
+    if ((peer->warned & WARNED_OF_DOORBELL) == 0)
+        AMG_LOG_WARNING("shm",
+            "cannot wake context %u of na+sm://%s (%s); trying again",
+            context_id, peer->region.name, strerror(error));
+    peer->warned |= WARNED_OF_DOORBELL;
+}
+
+/* Sets `events` at a context of a peer, and wakes the context if it is blocked.
+ * `*doorbell` is our end of the FIFO, opened here when first needed. False: the
+ * wakeup failed, and polls try again. */
+static bool context_raise(struct amg_shm_context *context,
+    enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
+    int *doorbell)
+{
+    atomic_fetch_or_explicit(&context->events, events, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!is_asleep(context))
+        return true;
+    if (*doorbell < 0)
+        *doorbell = doorbell_open(context, peer, context_id);
+    if (*doorbell < 0) {
+        if (peer->state != AMG_SHM_PEER_ALIVE ||
+            amg_shm_region_is_closed(&peer->region))
+            return true;
+        cannot_wake(peer, context_id, errno);
+        return false;
+    }
+    if (sleeper_claim(context))
+        doorbell_write(*doorbell);
+    if (amg_spare_is_out()) { /* no descriptor to keep */
+        amg_spare_close(*doorbell);
+        *doorbell = -1;
+    }
+    return true;
+}
+
+/* Closes our end of the FIFO, if it is open. */
+static void doorbell_drop_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (amg_link_is_listed(&link->kept)) {
+        amg_list_remove(&link->kept);
+        domain->doorbells.count--;
+    }
+    if (link->doorbell >= 0)
+        amg_spare_close(link->doorbell);
+    link->doorbell = -1;
+}
+
+/* Keeps the opened FIFO of a link, and closes the oldest of too many. */
+static void doorbell_keep_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    amg_list_push(&domain->doorbells.open, &link->kept);
+    if (++domain->doorbells.count > domain->descriptors_max)
+        doorbell_drop_locked(
+            domain, amg_container_of(amg_list_first(&domain->doorbells.open),
+                        struct amg_shm_link, kept));
+    AMG_ASSERT(domain->doorbells.count <= domain->descriptors_max);
+}
+
+void amg_shm_link_raise_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint32_t bit = link->slot % AMG_SHM_BITS;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
+    /* Release: the owner may take the bit by the event of another sender. */
+    atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
+        memory_order_release);
+    if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
+            link->context_id, &link->doorbell)) {
+        peer->has_failed_wake = true;
+        peer->domain->wants_retry = true;
+        amg_shm_peer_defer_locked(peer);
+    }
+    if (link->doorbell >= 0 && !amg_link_is_listed(&link->kept))
+        doorbell_keep_locked(peer->domain, link);
+}
+
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
+{
+    bool is_woken = true;
+
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        struct amg_shm_context *context = &peer->region.contexts[i];
+        int doorbell = -1;
+
+        if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
+            AMG_SHM_CONTEXT_OPEN)
+            continue;
+        if (!context_raise(
+                context, AMG_SHM_EVENT_PEERS, peer, (uint8_t)i, &doorbell))
+            is_woken = false;
+        if (doorbell >= 0)
+            amg_spare_close(doorbell);
+    }
+    return is_woken;
+}
+
+void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
+{
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
+    if (sleeper_claim(ep->inbox->context))
+        doorbell_write(ep->inbox->doorbell);
+}
 
 void amg_shm_link_init(struct amg_shm_link *link)
 {
@@ -97,7 +286,7 @@ static void link_close_locked(
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state == AMG_SHM_PEER_ALIVE)
         link_leave_locked(peer, link);
-    amg_shm_doorbell_drop_locked(peer->domain, link);
+    doorbell_drop_locked(peer->domain, link);
     link->claim = 0;
     link->out.ring = NULL;
 }

@@ -157,15 +157,7 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
-/* Doorbell of a context: its event bits, and the FIFO that wakes its owner
- * (shm_doorbell.c). */
-
-/* Creates the descriptor of an endpoint, and the FIFO of its inbox.
- * HG_NA_ERROR. */
-hg_return_t amg_shm_doorbell_open(struct amg_shm_ep *ep);
-void amg_shm_doorbell_close(struct amg_shm_ep *ep);
-/* Removes the FIFO; the inbox is destroyed next. */
-void amg_shm_doorbell_remove(struct amg_shm_inbox *inbox);
+/* Doorbell of a context: its event bits, and the FIFO that wakes its owner. */
 
 /* Raises the event of a ring that is not polled, and wakes the reader. */
 void amg_shm_link_raise_locked(
@@ -174,18 +166,7 @@ void amg_shm_link_raise_locked(
  * and could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
-/* Closes our end of the FIFO, if it is open. */
-void amg_shm_doorbell_drop_locked(
-    struct amg_shm_domain *domain, struct amg_shm_link *link);
-
 /* Wakes `ep` for work that another thread of this process posted. */
 void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep);
-
-/* A full barrier in every process that writes to the segment. */
-void amg_shm_doorbell_fence(const struct amg_shm_domain *domain);
-
-/* Registers this process for the barriers of others; false: the kernel has
- * none, or AMALGAM_SHM_FENCE turns them off. */
-bool amg_shm_doorbell_has_membarrier(void);
 
 #endif

@@ -160,7 +160,7 @@ static hg_return_t domain_fill(
         .is_of_job = how->is_joined,
         .max_contexts = how->max_contexts,
         .message_len = domain->message_len * AMG_ROOM_FACTOR,
-        .has_membarrier = amg_shm_doorbell_has_membarrier(),
+        .has_membarrier = amg_shm_has_membarrier(),
         .first_credits = domain->calls.flow.first,
         .area = how->area,
     };

@@ -35,8 +35,6 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
-enum { AMG_SHM_REFUSED_KEPT = 16 }; /* processes whose refusal was logged */
-
 /* States of an operation, besides those of a call. The words behind the state
  * may hold the reply. */
 enum amg_shm_op_state {
@@ -295,8 +293,6 @@ struct amg_shm_domain {
         bool has_unseen;   /* rings of ours may not be opened by their reader */
     } deaths;
     uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
-    uint64_t refused[AMG_SHM_REFUSED_KEPT];  /* refused peers, by incarnation */
-    uint64_t refusing[AMG_SHM_REFUSED_KEPT]; /* peers that refuse us */
 
     struct { /* shm_send.c */
         struct amg_shm_stock stocks[AMG_SHM_STOCKS];
@@ -353,17 +349,6 @@ static inline struct amg_shm_peer *amg_shm_peer_next_locked(
 static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
 {
     return (struct amg_peer *)(void *)peer;
-}
-
-/* Whether `incarnation` is not in `logged` yet; adds it. */
-static inline bool amg_shm_refusal_is_new(
-    uint64_t logged[AMG_SHM_REFUSED_KEPT], uint64_t incarnation)
-{
-    uint64_t *slot = &logged[incarnation % AMG_SHM_REFUSED_KEPT];
-    bool is_new = *slot != incarnation;
-
-    *slot = incarnation;
-    return is_new;
 }
 
 /* Sets or clears work that the next polls of the endpoint do. */

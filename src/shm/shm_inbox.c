@@ -120,7 +120,6 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
     struct amg_shm_ring *ring = &domain->region.rings[slot];
-    bool is_new = amg_shm_refusal_is_new(domain->refused, ring->incarnation);
     char text[AMG_SHM_WHY_CAP];
 
     if (why == HG_ADDRNOTAVAIL ||
@@ -131,7 +130,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     }
     atomic_store_explicit(
         &ring->poll_state, AMG_SHM_REFUSED, memory_order_release);
-    if (is_new)
+    if (amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING("shm",
             "na+sm://%s sends to this process, and is refused: %s (%s)", name,
             why == HG_HOSTUNREACH ? "it refused this process before"

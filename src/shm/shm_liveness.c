@@ -167,8 +167,7 @@ static void peer_check_locked(struct amg_shm_peer *peer)
     if (amg_shm_region_is_closed(&peer->region)) {
         peer_gone_locked(peer, false);
     } else if (amg_shm_link_is_refused_locked(peer)) {
-        if (amg_shm_refusal_is_new(
-                peer->domain->refusing, peer->region.incarnation))
+        if (amg_calls_may_warn(&peer->domain->calls))
             AMG_LOG_WARNING("shm",
                 "na+sm://%s cannot map the segment of this process: calls to "
                 "it end",

@@ -475,7 +475,7 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
 void HG_Cleanup(void)
 {
     /* The other transports leave nothing when a process is killed. */
-    amg_shm_cleanup();
+    (void)amg_shm_files_clean();
 }
 
 #define LIBRARY_VERSION HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR)

@@ -527,11 +527,6 @@ static void ptrace_disallow(void)
     amg_lock_unlock(&ptrace_lock);
 }
 
-static bool keys_reserve(const void *region, const void *at, uint64_t len)
-{
-    return amg_shm_region_reserve(region, at, len);
-}
-
 void amg_shm_bulk_open(struct amg_shm_domain *domain)
 {
     struct amg_shm_bulk *bulk = &domain->bulk;
@@ -543,8 +538,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         .pid = region->pid};
     amg_shm_exposer_init(
         &bulk->exposer, region->keys, region->incarnation, amg_shm_files_life);
-    bulk->exposer.reserve = keys_reserve;
-    bulk->exposer.owner = region;
+    bulk->exposer.region = region;
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));
     amg_table_init(&bulk->transfers, TRANSFERS_MAX, "transfers in flight");
@@ -783,12 +777,18 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
     amg_shm_due_set_locked(ep, AMG_SHM_DUE_BULK, false);
 }
 
-/* Whether a post may copy now: not if the copy would be the first step to the
- * peer, which finds the ways of copying by system calls. */
+/* Whether a post may copy now: not if the peer closed or died, or the copy
+ * would be the first step to the peer, which finds the ways of copying by
+ * system calls. */
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
-    return len <= POST_LEN && amg_shm_copy_is_known_possible(peer) &&
+    return len <= POST_LEN &&
+           atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
+               0 &&
+           peer->bulk.accessor != NULL &&
+           atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) ==
+               0 &&
            atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + len <=
                POLL_LEN;
 }

@@ -59,17 +59,6 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
 
-/* Whether this process can copy, as far as is known. False before the first
- * step, and after the peer closed or died. */
-static inline bool amg_shm_copy_is_known_possible(
-    const struct amg_shm_peer *peer)
-{
-    return atomic_load_explicit(&peer->bulk.is_known, memory_order_acquire) !=
-               0 &&
-           peer->bulk.accessor != NULL &&
-           atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) == 0;
-}
-
 /* Logs a refused access. */
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);

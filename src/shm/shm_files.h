@@ -105,10 +105,6 @@ enum { AMG_SHM_WHY_CAP = 80 };
 /* Writes the cause of a failed mapping, with the limit that it met. Returns
  * `ret_text`. */
 const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP]);
-/* Whether this process could map the segment without a name: the owner is in
- * the same pid namespace, and its descriptors can be opened through /proc. */
-bool amg_shm_region_is_open_to_us(
-    const struct amg_shm_region *own, const struct amg_shm_region *other);
 /* Reserves the pages of `len` bytes at `at` in the segment, so that writing
  * there cannot raise SIGBUS. False, with `errno`: no room in /dev/shm, or no
  * descriptor is left; try again later. True where that cannot be determined.

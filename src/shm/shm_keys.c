@@ -53,11 +53,12 @@ void amg_shm_exposer_fini(struct amg_shm_exposer *exposer)
     amg_mem_free(exposer->list_next);
 }
 
+/* Reserves the pages of a part of the table; false: no room for them. */
 static bool part_reserve(
     const struct amg_shm_exposer *exposer, const void *at, uint64_t len)
 {
-    return exposer->reserve == NULL ||
-           exposer->reserve(exposer->owner, at, len);
+    return exposer->region == NULL ||
+           amg_shm_region_reserve(exposer->region, at, len);
 }
 
 static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)

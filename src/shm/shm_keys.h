@@ -138,16 +138,11 @@ struct amg_shm_mem {
     struct amg_segment segments[];
 };
 
-/* Reserves the pages of a part of the table; false: no room for them. */
-typedef bool (*amg_shm_reserve_fn)(
-    const void *owner, const void *at, uint64_t len);
-
 /* The exposer's side. Owned by the domain, which embeds it. */
 struct amg_shm_exposer {
     struct amg_shm_key_table *table; /* in the segment; all zero at the start */
     amg_shm_life_fn life;
-    amg_shm_reserve_fn reserve; /* NULL: all pages exist; set after init */
-    const void *owner;          /* first argument of `reserve` */
+    const struct amg_shm_region *region; /* NULL: all pages exist */
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
     struct amg_shm_record *records;
@@ -161,7 +156,7 @@ struct amg_shm_exposer {
     uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free list; 0: none */
 };
 
-/* `salt` is random. */
+/* `salt` is random; `region` is set after the call. */
 void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
     struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life);
 /* All memory was removed. */

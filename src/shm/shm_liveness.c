@@ -166,7 +166,7 @@ static void peer_check_locked(struct amg_shm_peer *peer)
         return;
     if (amg_shm_region_is_closed(&peer->region)) {
         peer_gone_locked(peer, false);
-    } else if (amg_shm_link_is_refused_locked(peer)) {
+    } else if (amg_shm_link_has_state_locked(peer, AMG_SHM_REFUSED)) {
         if (amg_calls_may_warn(&peer->domain->calls))
             AMG_LOG_WARNING("shm",
                 "na+sm://%s cannot map the segment of this process: calls to "
@@ -223,7 +223,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
            (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         /* The peer may refuse this process, and could not wake it. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
-            !amg_shm_link_is_seen_locked(peer))
+            amg_shm_link_has_state_locked(peer, AMG_SHM_UNSEEN))
             return CHECK_NS;
     domain->deaths.has_unseen = false;
     return domain->deaths.lacks_pidfds ? CHECK_NS : 0;

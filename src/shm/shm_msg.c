@@ -62,16 +62,6 @@ hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain)
     return is_added ? HG_SUCCESS : HG_NOMEM;
 }
 
-void amg_shm_msg_fini(struct amg_shm_domain *domain)
-{
-    while (domain->arrivals.blocks != NULL) {
-        struct amg_shm_block *next = domain->arrivals.blocks->next;
-
-        amg_mem_free(domain->arrivals.blocks);
-        domain->arrivals.blocks = next;
-    }
-}
-
 size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain)
 {
     const struct amg_shm_block *block = domain->arrivals.blocks;
@@ -152,7 +142,7 @@ static inline void arrival_put_locked(struct amg_shm_arrival *arrival)
     amg_shm_peer_unref_locked(amg_shm_peer_of(arrival->base.from));
 }
 
-void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
+void amg_shm_msg_fini_locked(struct amg_shm_domain *domain)
 {
     struct amg_link *late = NULL;
 
@@ -160,6 +150,12 @@ void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain)
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         arrival_put_locked(
             arrival_of(amg_container_of(late, struct amg_arrival, link)));
+    while (domain->arrivals.blocks != NULL) {
+        struct amg_shm_block *next = domain->arrivals.blocks->next;
+
+        amg_mem_free(domain->arrivals.blocks);
+        domain->arrivals.blocks = next;
+    }
 }
 
 /* The values of a cell, each read once, because a faulty peer may change it
@@ -476,6 +472,11 @@ static AMG_INLINE void message_read(
     message->context = words->context;
 }
 
+static inline bool message_is_of_transfer(const struct message *message)
+{
+    return (message->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK;
+}
+
 /* Takes a rare message: a refusal, credits, or bytes that are not in one cell.
  * False: no memory, or a cell of a transfer. */
 AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
@@ -488,7 +489,7 @@ AMG_NOINLINE static bool rare_message_take_locked(struct amg_shm_ep *ep,
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     message_read(&message, ring);
-    if ((message.kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK)
+    if (message_is_of_transfer(&message))
         return false;
     if ((message.kind & AMG_SHM_OUT_OF_LINE) != 0) {
         is_right = message_find_bytes(&message);
@@ -535,9 +536,9 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     struct message message;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (!amg_shm_cell_is_of_transfer(ring->in.cell))
-        return false;
     message_read(&message, ring);
+    if (!message_is_of_transfer(&message))
+        return false;
     ring->peer->watched.is_heard = true;
     if (message.credits > 0)
         amg_calls_credit_locked(

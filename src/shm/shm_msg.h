@@ -30,11 +30,11 @@ static AMG_INLINE bool amg_shm_inbox_find(
 }
 
 hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
-void amg_shm_msg_fini(struct amg_shm_domain *domain);
+/* Drops the replies to cancelled calls that no poll has taken, and frees all
+ * arrivals. */
+void amg_shm_msg_fini_locked(struct amg_shm_domain *domain);
 /* Arrivals that are not free: received calls and answers. */
 size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
-/* Drops the replies to cancelled calls that no poll has taken. */
-void amg_shm_msg_drop_late_locked(struct amg_shm_domain *domain);
 
 /* Takes at most `max` (> 0) messages of the inbox, where the active ring at
  * index `at` is the first ring with cells; returns how many. `ep` is the

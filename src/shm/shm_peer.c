@@ -316,8 +316,7 @@ bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* Whether a ring to the peer is in that state. */
-static bool link_has_state_locked(
+bool amg_shm_link_has_state_locked(
     const struct amg_shm_peer *peer, enum amg_shm_poll_state state)
 {
     const struct amg_shm_link *link = NULL;
@@ -328,18 +327,6 @@ static bool link_has_state_locked(
                 &link->out.ring->poll_state, memory_order_acquire) == state)
             return true;
     return false;
-}
-
-bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer)
-{
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    return link_has_state_locked(peer, AMG_SHM_REFUSED);
-}
-
-bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer)
-{
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    return !link_has_state_locked(peer, AMG_SHM_UNSEEN);
 }
 
 /* Whether the context is or was open, or may be opened: as long as a domain has

@@ -92,12 +92,11 @@ void amg_shm_link_init(struct amg_shm_link *link);
 void amg_shm_link_fini_locked(struct amg_shm_peer *peer);
 /* Whether a message waits in a link of the peer. */
 bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
-/* Whether the peer refuses to read one of our rings. */
-bool amg_shm_link_is_refused_locked(const struct amg_shm_peer *peer);
+/* Whether one of our rings to the peer is in that state. */
+bool amg_shm_link_has_state_locked(
+    const struct amg_shm_peer *peer, enum amg_shm_poll_state state);
 /* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
-/* Whether the peer has opened all our rings, and so mapped our segment. */
-bool amg_shm_link_is_seen_locked(const struct amg_shm_peer *peer);
 
 /* Opens the link to a context. HG_NOENTRY: the peer will never have that
  * context; HG_HOSTUNREACH: the peer has closed, is GONE now, and is freed if it

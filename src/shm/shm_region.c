@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "mercury_class.h"
+#include "shm/shm_domain.h"
 
 #define FOLDER "/dev/shm"
 
@@ -441,17 +442,6 @@ static const char *head_fault(
     return NULL;
 }
 
-bool amg_shm_region_is_open_to_us(
-    const struct amg_shm_region *own, const struct amg_shm_region *other)
-{
-    int fd = own->pid_ns == other->pid_ns ? open_nameless(other->name) : -1;
-    bool is_open = fd >= 0;
-
-    if (is_open)
-        amg_spare_close(fd);
-    return is_open;
-}
-
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region)
 {
@@ -512,6 +502,36 @@ void amg_shm_region_fini(struct amg_shm_region *region)
     }
     munmap(region->head, region->len);
     region->head = NULL;
+}
+
+/* Whether this process could map the segment without a name: the owner is in
+ * the same pid namespace, and its descriptors can be opened through /proc. */
+static bool region_is_open_to_us(
+    const struct amg_shm_region *own, const struct amg_shm_region *other)
+{
+    int fd = own->pid_ns == other->pid_ns ? open_nameless(other->name) : -1;
+    bool is_open = fd >= 0;
+
+    if (is_open)
+        amg_spare_close(fd);
+    return is_open;
+}
+
+hg_return_t amg_shm_node_check(const struct amg_domain *base,
+    const struct amg_shm_id *id, bool *ret_needs_name)
+{
+    struct amg_shm_region region;
+    hg_return_t rc = amg_shm_region_map(id->name, &region);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (region.incarnation != id->incarnation)
+        rc = HG_ADDRNOTAVAIL;
+    else
+        *ret_needs_name =
+            !region_is_open_to_us(&amg_shm_domain_of(base)->region, &region);
+    amg_shm_region_fini(&region);
+    return rc;
 }
 
 bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem)

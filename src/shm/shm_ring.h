@@ -125,14 +125,6 @@ struct amg_shm_cell {
     };
 };
 
-/* Whether the cell is of a transfer. A faulty writer may change the kind. */
-static inline bool amg_shm_cell_is_of_transfer(const struct amg_shm_cell *cell)
-{
-    const volatile struct amg_shm_cell *words = cell;
-
-    return (words->kind & ~(unsigned)AMG_SHM_OUT_OF_LINE) >= AMG_SHM_BULK;
-}
-
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN,  /* the reader has not opened it, and checks events only */
     AMG_SHM_DORMANT, /* the writer sets events for the reader */

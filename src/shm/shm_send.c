@@ -944,28 +944,21 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 }
 
 /* Sends a request, or lets it wait. */
-AMG_NOINLINE static hg_return_t request_post_locked(struct amg_ep *ep,
-    struct amg_target to, struct amg_shm_buf *buf, uint32_t len,
-    bool wants_reply, struct amg_op *op)
+AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
+    struct outgoing message, uint8_t target_context, struct amg_op *op,
+    struct amg_ep *ep)
 {
-    struct amg_post *post = &buf->post;
-    struct outgoing message = {
-        .peer = amg_shm_peer_of(to.peer),
-        .len = len,
-        .kind = wants_reply ? AMG_SHM_REQUEST : AMG_SHM_ONEWAY,
-        .origin_context = ep->context_id,
-    };
     hg_return_t rc =
-        request_link_locked(message.peer, to.context_id, &message.link);
+        request_link_locked(message.peer, target_context, &message.link);
 
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_TEST_POINT("shm_request_checked");
-    buf_address(buf, message, to.context_id, op, ep);
+    buf_address(buf, message, target_context, op, ep);
     if (rc == HG_SUCCESS && op != NULL)
         return request_wait_locked(buf);
     if (rc == HG_SUCCESS)
-        return amg_calls_post_locked(
-            &buf->domain->calls, post, buf->peer->id, request_send_locked);
+        return amg_calls_post_locked(&buf->domain->calls, &buf->post,
+            buf->peer->id, request_send_locked);
     if (op == NULL)
         return rc;
     amg_call_begin(op, ep);
@@ -1025,7 +1018,7 @@ hg_return_t amg_shm_send_request(struct amg_ep *base, struct amg_target to,
         request_end_locked(domain, base, &message, op,
             message_send_locked(domain, buf, &message));
     else
-        rc = request_post_locked(base, to, buf, len, wants_reply, op);
+        rc = request_post_locked(buf, message, to.context_id, op, base);
     amg_bias_unlock(&domain->lock);
     return rc;
 }

@@ -30,23 +30,6 @@ void amg_shm_node_id(const struct amg_domain *base, struct amg_shm_id *ret_id)
     ret_id->incarnation = region->incarnation;
 }
 
-hg_return_t amg_shm_node_check(const struct amg_domain *base,
-    const struct amg_shm_id *id, bool *ret_needs_name)
-{
-    struct amg_shm_region region;
-    hg_return_t rc = amg_shm_region_map(id->name, &region);
-
-    if (rc != HG_SUCCESS)
-        return rc;
-    if (region.incarnation != id->incarnation)
-        rc = HG_ADDRNOTAVAIL;
-    else
-        *ret_needs_name = !amg_shm_region_is_open_to_us(
-            &amg_shm_domain_of(base)->region, &region);
-    amg_shm_region_fini(&region);
-    return rc;
-}
-
 void amg_shm_node_join(
     struct amg_domain *base, struct amg_shm_rank *ranks, uint32_t count)
 {
@@ -110,11 +93,6 @@ enum {
     PEERS_EXPECTED = 256, /* processes of a node that call this one */
 };
 
-void amg_shm_cleanup(void)
-{
-    (void)amg_shm_files_clean();
-}
-
 static uint32_t choose(
     uint32_t hint, enum amg_env_id otherwise, uint32_t min, uint32_t max)
 {
@@ -149,7 +127,7 @@ static void start_clean(void)
     static atomic_flag was_done = ATOMIC_FLAG_INIT;
 
     if (!atomic_flag_test_and_set_explicit(&was_done, memory_order_relaxed))
-        amg_shm_cleanup();
+        (void)amg_shm_files_clean();
 }
 
 static hg_return_t domain_fill(
@@ -187,7 +165,7 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     if (is_whole)
         amg_shm_bulk_close(domain); /* drops references to peers */
     amg_bias_lock(&domain->lock);
-    amg_shm_msg_drop_late_locked(domain);
+    amg_shm_msg_fini_locked(domain);
     amg_shm_inbox_fini_locked(domain);
     if (domain->self != NULL)
         amg_shm_peers_fini(domain);
@@ -195,7 +173,6 @@ static void domain_free(struct amg_shm_domain *domain, bool is_whole)
     if (domain->region.head != NULL)
         amg_shm_liveness_fini(domain);
     amg_mem_free(domain->inrings);
-    amg_shm_msg_fini(domain);
     amg_shm_send_fini(domain);
     amg_shm_region_fini(&domain->region);
     amg_mem_free(domain->ranks);
@@ -276,7 +253,8 @@ static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer == domain->self || peer->state != AMG_SHM_PEER_ALIVE ||
-        (!domain->is_joined && amg_shm_link_is_seen_locked(peer)))
+        (!domain->is_joined &&
+            !amg_shm_link_has_state_locked(peer, AMG_SHM_UNSEEN)))
         return 0;
     return amg_calls_owed_locked(&domain->calls, &peer->calls, peer->id);
 }

@@ -42,9 +42,6 @@ uint32_t amg_shm_node_rank(
 
 extern const struct amg_transport amg_shm_transport;
 
-/* Removes the files that dead processes left in /dev/shm. */
-void amg_shm_cleanup(void);
-
 /* Bytes of /dev/shm that the segment of one rank takes. */
 struct amg_shm_need {
     uint32_t contexts; /* of each rank */

@@ -600,54 +600,17 @@ unsigned amg_shm_msg_take(
     return max - left;
 }
 
-AMG_NOINLINE static void release(struct amg_shm_arrival *arrival)
-{
-    struct amg_shm_domain *domain = arrival->domain;
-
-    amg_bias_lock(&domain->lock);
-    if (amg_arrival_has_credit(&arrival->base))
-        credit_owe_locked(amg_shm_peer_of(arrival->base.from));
-    arrival_put_locked(arrival);
-    amg_bias_unlock(&domain->lock);
-}
-
-/* Releases an arrival if that takes only a push to the free arrivals, and a
- * note of the credit. False: nothing has changed. */
-static AMG_INLINE bool release_simply_locked(
-    struct amg_shm_domain *domain, struct amg_shm_arrival *arrival)
-{
-    struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (!AMG_LIKELY(arrival->base.data == arrival->bytes && peer->refs > 1))
-        return false;
-    if (amg_arrival_has_credit(&arrival->base)) {
-        if (!AMG_LIKELY(
-                peer->state == AMG_SHM_PEER_ALIVE &&
-                !amg_flow_owes_enough(&domain->calls.flow, &peer->calls)))
-            return false;
-        (void)amg_flow_owe(&domain->calls.flow, &peer->calls);
-        atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
-    }
-    peer->refs--;
-    arrival->next_free = domain->arrivals.free;
-    domain->arrivals.free = arrival;
-    return true;
-}
-
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *base)
 {
     struct amg_shm_arrival *arrival = arrival_of(base);
     struct amg_shm_domain *domain = arrival->domain;
-    bool is_released = false;
 
     (void)ep; /* may be closed already */
-    if (amg_bias_lock_own(&domain->lock)) {
-        is_released = release_simply_locked(domain, arrival);
-        amg_bias_unlock_own(&domain->lock);
-    }
-    if (!AMG_LIKELY(is_released))
-        release(arrival);
+    amg_bias_lock(&domain->lock);
+    if (amg_arrival_has_credit(base))
+        credit_owe_locked(amg_shm_peer_of(base->from));
+    arrival_put_locked(arrival);
+    amg_bias_unlock(&domain->lock);
 }
 
 void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op)

@@ -12,7 +12,7 @@
  * copied first. For all other transfers the peer copies (shm_bulk.c).
  *
  * This process copies only while the peer's table exposes the memory, and the
- * peer waits for the copy before it frees the memory (shm_access.c). The pid of
+ * peer waits for the copy before it frees the memory (shm_keys.c). The pid of
  * a peer is used again during a copy only if the peer dies at that moment.
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as

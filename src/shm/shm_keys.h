@@ -182,12 +182,7 @@ hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
 void amg_shm_exposer_leave(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem);
 
-/* Frees the slot of an accessor that died. False: the slot is free, or its
- * accessor may be alive. */
-bool amg_shm_accessor_reap(
-    struct amg_shm_accessor *accessor, amg_shm_life_fn life);
-
-/* Access to a peer's exposed memory (shm_access.c).
+/* Access to a peer's exposed memory.
  *
  *   claim     once per peer: takes a slot for announcements
  *   enter     announces the copy, then checks that it is allowed

@@ -832,8 +832,7 @@ static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     return true;
 }
 
-/* Creates a transfer of all but the first `done` bytes. Sets field by field: of
- * a fragment that is not in flight only `len` is read. */
+/* Creates a transfer of all but the first `done` bytes. */
 AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     const struct amg_seg_iter *local, uint64_t done, struct amg_op *op)
@@ -848,23 +847,17 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
         post_end(ep, op, done, 0, HG_NOMEM);
         return HG_SUCCESS;
     }
-    transfer->domain = domain;
-    transfer->ep = ep;
-    transfer->op = op;
-    transfer->peer = peer;
-    transfer->local = *local;
-    transfer->access = *access;
-    transfer->begun = done;
-    transfer->arrived = done;
-    transfer->cookie = 0;
-    transfer->in_flight = 0;
-    transfer->origin_context = ep->base.context_id;
-    transfer->is_cancelled = false;
-    transfer->is_by_message = false;
-    transfer->is_gone = false;
-    transfer->ret = HG_SUCCESS;
-    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
-        transfer->fragments[i].len = 0;
+    *transfer = (struct amg_shm_transfer){
+        .domain = domain,
+        .ep = ep,
+        .op = op,
+        .peer = peer,
+        .local = *local,
+        .access = *access,
+        .begun = done,
+        .arrived = done,
+        .origin_context = ep->base.context_id,
+    };
     amg_bias_lock(&domain->lock);
     if (peer->state == AMG_SHM_PEER_UNMET)
         rc = amg_shm_peer_meet_locked(peer);

@@ -95,7 +95,7 @@ void amg_shm_inring_report(struct amg_shm_inring *ring)
 {
     if (!amg_shm_in_report(&ring->in))
         return;
-    amg_shm_in_woken(&ring->in);
+    atomic_store_explicit(&ring->in.ring->is_full, 0, memory_order_relaxed);
     amg_shm_link_raise_all(ring->peer);
 }
 
@@ -207,7 +207,8 @@ AMG_NOINLINE static bool msgbuf_take_locked(
     arrival->has_msgbuf =
         message.len > peer->region.message_len ||
         (peer->msgbufs_held < MSGBUFS_HELD_MAX &&
-            !amg_shm_region_is_transit(&peer->region, message.msgbuf));
+            message.msgbuf >=
+                amg_shm_region_msgbuf(&peer->region, AMG_SHM_TRANSIT));
     if (arrival->has_msgbuf) {
         peer->msgbufs_held++;
         arrival->msgbuf = message.msgbuf;

@@ -218,12 +218,6 @@ static inline struct amg_shm_cell *amg_shm_ring_cell(
     return cell;
 }
 
-/* Called before the reader wakes a writer that waits for room. */
-static inline void amg_shm_in_woken(struct amg_shm_in *in)
-{
-    atomic_store_explicit(&in->ring->is_full, 0, memory_order_relaxed);
-}
-
 /* Whether there is room for `cells` cells; reads `consumed` if `room` is too
  * small. A faulty reader may lower `consumed`: `room` never shrinks here. */
 static inline bool amg_shm_out_has_room(struct amg_shm_out *out, uint32_t cells)
@@ -315,15 +309,8 @@ static inline bool amg_shm_in_has(const struct amg_shm_in *in)
            in->head + 1;
 }
 
-/* The oldest unread cell, or NULL. */
-static inline const struct amg_shm_cell *amg_shm_in_peek(
-    const struct amg_shm_in *in)
-{
-    return amg_shm_in_has(in) ? in->cell : NULL;
-}
-
-/* Publishes the read position. True: the writer waits for room; call
- * amg_shm_in_woken(), then wake the writer. */
+/* Publishes the read position. True: the writer waits for room, and the caller
+ * clears `is_full` and then wakes the writer. */
 static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;

@@ -259,13 +259,6 @@ static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
                                                  region->msgbuf_stride);
 }
 
-/* Whether the receiver of a message in this msgbuf copies it at once. */
-static inline bool amg_shm_region_is_transit(
-    const struct amg_shm_region *region, const struct amg_shm_msgbuf *msgbuf)
-{
-    return msgbuf < amg_shm_region_msgbuf(region, AMG_SHM_TRANSIT);
-}
-
 /* Number of blocks of a kind, and bytes of such a block: room for 16, 64 or 256
  * KiB of arguments, the line `is_lent`, and what a message has besides. */
 static inline uint32_t amg_shm_block_count(unsigned kind)

@@ -18,6 +18,12 @@
 
 enum { MANY = 200000, ENOUGH_MS = 30000 };
 
+/* The oldest unread cell, or NULL. */
+static const struct amg_shm_cell *peek(const struct amg_shm_in *in)
+{
+    return amg_shm_in_has(in) ? in->cell : NULL;
+}
+
 static struct amg_shm_ring ring;
 
 static void put(struct amg_shm_out *out, uint32_t number)
@@ -46,19 +52,19 @@ static void test_ring_is_full_until_the_reader_reports(void **state)
     memset(&ring, 0, sizeof(ring));
     amg_shm_out_init(&out, &ring, false);
     amg_shm_in_init(&in, &ring, false);
-    assert_null(amg_shm_in_peek(&in));
+    assert_null(peek(&in));
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++)
         put(&out, i);
     assert_false(amg_shm_out_has_room(&out, 1));
     atomic_store(&ring.is_full, 1);
     for (uint32_t i = 0; i < AMG_SHM_CELLS; i++) {
-        assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
+        assert_int_equal(number_of(peek(&in)), i);
         /* The writer blocks: it must be woken at every report. */
         assert_int_equal(amg_shm_in_pop(&in, 1), (i + 1) % AMG_SHM_REPORT == 0);
         assert_int_equal(
             amg_shm_out_has_room(&out, 1), i + 1 >= AMG_SHM_REPORT);
     }
-    assert_null(amg_shm_in_peek(&in));
+    assert_null(peek(&in));
 }
 
 static void test_reset_ring_begins_anew(void **state)
@@ -73,9 +79,9 @@ static void test_reset_ring_begins_anew(void **state)
     amg_shm_ring_reset(&ring);
     amg_shm_out_init(&out, &ring, false);
     amg_shm_in_init(&in, &ring, false);
-    assert_null(amg_shm_in_peek(&in));
+    assert_null(peek(&in));
     put(&out, 77);
-    assert_int_equal(number_of(amg_shm_in_peek(&in)), 77);
+    assert_int_equal(number_of(peek(&in)), 77);
 }
 
 /* Messages of several cells: each keeps its bytes where the ring begins again,
@@ -101,14 +107,14 @@ static void test_long_messages_fill_cells_in_a_row(void **state)
         assert_true(amg_shm_out_has_room(&out, cells));
         memcpy(out.cell->bytes, sent, AMG_SHM_INLINE);
         amg_shm_out_continue(&out, sent, cells);
-        assert_null(amg_shm_in_peek(&in));
+        assert_null(peek(&in));
         (void)amg_shm_out_push(&out, out.cell, cells);
-        assert_non_null(amg_shm_in_peek(&in));
+        assert_non_null(peek(&in));
         memcpy(got, in.cell->bytes, AMG_SHM_INLINE);
         amg_shm_in_continue(&in, got, cells);
         assert_memory_equal(got, sent, len);
         (void)amg_shm_in_pop(&in, cells);
-        assert_null(amg_shm_in_peek(&in));
+        assert_null(peek(&in));
         assert_ptr_equal(in.cell, out.cell);
     }
     assert_int_equal(amg_shm_run_cells(AMG_SHM_INLINE), 1);
@@ -131,9 +137,9 @@ static void test_numbers_may_wrap(void **state)
     out.room = AMG_SHM_CELLS;
     for (uint32_t i = 0; i < 5 * AMG_SHM_CELLS; i++) {
         put(&out, i);
-        assert_int_equal(number_of(amg_shm_in_peek(&in)), i);
+        assert_int_equal(number_of(peek(&in)), i);
         (void)amg_shm_in_pop(&in, 1);
-        assert_null(amg_shm_in_peek(&in));
+        assert_null(peek(&in));
     }
 }
 
@@ -178,7 +184,7 @@ static void rest_and_read(bool needs_fence)
     amg_shm_in_init(&in, &ring, needs_fence);
     assert_int_equal(pthread_create(&writer, NULL, write_all, &needs_fence), 0);
     while (next < MANY) {
-        const struct amg_shm_cell *cell = amg_shm_in_peek(&in);
+        const struct amg_shm_cell *cell = peek(&in);
         uint32_t seen = 0;
 
         if (cell != NULL) {
@@ -195,7 +201,7 @@ static void rest_and_read(bool needs_fence)
         /* From here on only events are checked. An event may be that of a cell
          * that was read already; it must never be missing. */
         deadline_ns = amg_clock_deadline_ns(ENOUGH_MS);
-        if (amg_shm_in_peek(&in) == NULL)
+        if (peek(&in) == NULL)
             while (atomic_load(&news) == seen) {
                 assert_true(amg_clock_ns() < deadline_ns);
                 sched_yield();

@@ -244,20 +244,6 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     return rc;
 }
 
-/* Sends the fragments of a POLLED transfer that the limits allow. HG_SUCCESS:
- * all bytes arrived; HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce
- * buffer is free; HG_NOMEM: try again. Others end the transfer. */
-static hg_return_t fragments_send(struct amg_shm_transfer *transfer)
-{
-    while (transfer->begun < transfer->access.len) {
-        hg_return_t rc = fragment_begin(transfer);
-
-        if (rc != HG_SUCCESS)
-            return rc;
-    }
-    return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
-}
-
 static bool pages_are_there(const void *at, uint64_t len, int advice)
 {
     uintptr_t first = (uintptr_t)at / AMG_SHM_PAGE * AMG_SHM_PAGE;
@@ -547,29 +533,23 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         ptrace_allow();
 }
 
-/* Frees the transfers that still wait for answers; none will come. */
-static void transfers_drop_locked(struct amg_shm_domain *domain)
+void amg_shm_bulk_close(struct amg_shm_domain *domain)
 {
     struct amg_table *table = &domain->bulk.transfers;
 
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    amg_bias_lock(&domain->lock);
     for (uint32_t i = 0; i < table->cap; i++) {
         struct amg_shm_transfer *transfer = table->slots[i].object;
 
         if (transfer == NULL)
             continue;
+        /* Waits for an answer that will not come. */
         AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_ENDED);
         fragments_drop_locked(transfer);
         transfer_free_locked(transfer);
     }
-}
-
-void amg_shm_bulk_close(struct amg_shm_domain *domain)
-{
-    amg_bias_lock(&domain->lock);
-    transfers_drop_locked(domain);
     amg_bias_unlock(&domain->lock);
-    amg_table_fini(&domain->bulk.transfers);
+    amg_table_fini(table);
     amg_pool_fini(&domain->bulk.pool);
     if (domain->bulk.is_ptraceable)
         ptrace_disallow();
@@ -616,7 +596,10 @@ static hg_return_t transfer_copy(
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* Asks the peer to copy; from now on only the peer does. */
+/* Asks the peer to copy; from now on only the peer does. Sends the fragments of
+ * a POLLED transfer that the limits allow. HG_SUCCESS: all bytes arrived;
+ * HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce buffer is free;
+ * HG_NOMEM: try again. Others end the transfer. */
 static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -629,7 +612,11 @@ static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
         transfer->is_by_message = rc == HG_SUCCESS;
         amg_bias_unlock(&domain->lock);
     }
-    return rc == HG_SUCCESS ? fragments_send(transfer) : rc;
+    while (rc == HG_SUCCESS && transfer->begun < transfer->access.len)
+        rc = fragment_begin(transfer);
+    if (rc == HG_SUCCESS && transfer->arrived < transfer->access.len)
+        rc = HG_AGAIN;
+    return rc;
 }
 
 /* The step of a poll for a POLLED transfer, without the lock. */

@@ -80,13 +80,6 @@ static bool slot_is_of_gone_locked(
            !peer->has_refused;
 }
 
-/* Whether the sender of the slot was refused: its ring is never opened. */
-static bool slot_is_refused(const struct amg_shm_domain *domain, uint32_t slot)
-{
-    return atomic_load_explicit(&domain->region.rings[slot].poll_state,
-               memory_order_relaxed) == AMG_SHM_REFUSED;
-}
-
 /* Reads the name that the sender wrote into its ring; false: not valid. */
 static bool name_read(
     const struct amg_shm_ring *ring, char ret_name[AMG_SHM_NAME_CAP])
@@ -417,12 +410,6 @@ static bool active_grow(struct amg_shm_inbox *inbox)
     return true;
 }
 
-static bool ring_is_polled(const struct amg_shm_inring *ring)
-{
-    return atomic_load_explicit(&ring->in.ring->poll_state,
-               memory_order_relaxed) == AMG_SHM_POLLED;
-}
-
 /* Lets polls read the ring. The writer is told (POLLED) only if the ring was
  * active already. False: no memory. */
 static bool ring_activate(
@@ -517,16 +504,6 @@ static void ring_drop_locked(
     amg_mem_free(ring);
 }
 
-static void ring_free_locked(
-    struct amg_shm_inbox *inbox, struct amg_shm_inring *ring)
-{
-    uint32_t slot = ring->slot;
-
-    AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
-    ring_drop_locked(inbox, ring);
-    slot_free(inbox->domain, slot);
-}
-
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
@@ -574,7 +551,9 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
     if (amg_shm_claim_context(claim) != inbox->context_id ||
         (state != AMG_SHM_CLAIM_LIVE && state != AMG_SHM_CLAIM_LEAVING))
         return true;
-    if (ring == NULL && slot_is_refused(domain, slot)) {
+    if (ring == NULL &&
+        atomic_load_explicit(&domain->region.rings[slot].poll_state,
+            memory_order_relaxed) == AMG_SHM_REFUSED) {
         if (state == AMG_SHM_CLAIM_LEAVING ||
             slot_is_of_gone_locked(domain, slot, claim))
             slot_free(domain, slot);
@@ -723,9 +702,12 @@ static void inbox_reap_locked(struct amg_shm_inbox *inbox)
             amg_container_of(link, struct amg_shm_inring, link);
 
         if (ring->is_leaving && !amg_shm_in_has(&ring->in)) {
+            uint32_t slot = ring->slot;
+
             if (ring->peer->state == AMG_SHM_PEER_GONE)
                 peer_check_request(inbox);
-            ring_free_locked(inbox, ring);
+            ring_drop_locked(inbox, ring);
+            slot_free(inbox->domain, slot);
         }
         link = next;
     }
@@ -785,7 +767,9 @@ static bool inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     bool is_quiet = true;
 
     for (uint32_t i = 0; i < inbox->active_count; i++) {
-        must_fence = must_fence || ring_is_polled(inbox->active[i]);
+        must_fence = must_fence || atomic_load_explicit(
+                                       &inbox->active[i]->in.ring->poll_state,
+                                       memory_order_relaxed) == AMG_SHM_POLLED;
         ring_set_dormant(inbox->active[i]);
     }
     if (must_fence)

@@ -230,27 +230,6 @@ static uint32_t list_take_locked(
     return at;
 }
 
-static void list_give_locked(
-    struct amg_shm_exposer *exposer, uint32_t at, uint32_t count)
-{
-    unsigned class = list_class(count);
-
-    AMG_ASSERT_HELD(&exposer->lock);
-    AMG_ASSERT(at > 0 && at < exposer->list_end);
-    exposer->list_next[at] = exposer->list_free[class];
-    exposer->list_free[class] = at;
-}
-
-static void listed_set(
-    struct amg_shm_key_table *table, const struct amg_shm_mem *mem, uint32_t i)
-{
-    struct amg_shm_list_entry *listed = &table->list[mem->list + i];
-
-    atomic_store_explicit(
-        &listed->base, (uintptr_t)mem->segments[i].base, memory_order_relaxed);
-    atomic_store_explicit(&listed->end, mem->ends[i], memory_order_relaxed);
-}
-
 /* Writes the entry of the memory, so that peers may access it. */
 static void entry_open_locked(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
@@ -270,8 +249,15 @@ static void entry_open_locked(
         atomic_store_explicit(&entry->base, mem->list, memory_order_relaxed);
         if (mem->list == NO_LIST)
             state |= AMG_SHM_ENTRY_BY_MESSAGE;
-        for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++)
-            listed_set(exposer->table, mem, i);
+        for (uint32_t i = 0; i < mem->count && mem->list != NO_LIST; i++) {
+            struct amg_shm_list_entry *listed =
+                &exposer->table->list[mem->list + i];
+
+            atomic_store_explicit(&listed->base,
+                (uintptr_t)mem->segments[i].base, memory_order_relaxed);
+            atomic_store_explicit(
+                &listed->end, mem->ends[i], memory_order_relaxed);
+        }
     }
     atomic_store_explicit(&entry->count, mem->count, memory_order_relaxed);
     atomic_store_explicit(&entry->accessed_by, 0, memory_order_relaxed);
@@ -410,8 +396,13 @@ static void mem_free_locked(
 {
     AMG_ASSERT_HELD(&exposer->lock);
     AMG_ASSERT(mem->is_closed && mem->users == 0);
-    if (mem->list != NO_LIST)
-        list_give_locked(exposer, mem->list, mem->count);
+    if (mem->list != NO_LIST) {
+        unsigned class = list_class(mem->count);
+
+        AMG_ASSERT(mem->list > 0 && mem->list < exposer->list_end);
+        exposer->list_next[mem->list] = exposer->list_free[class];
+        exposer->list_free[class] = mem->list;
+    }
     exposer->records[mem->key.index].mem = NULL;
     record_free_locked(exposer, mem->key.index);
 }

@@ -112,7 +112,9 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* The inbox whose ring was read to its end. */
+/* All cells of a peer in `inbox` were read: calls of its context that still
+ * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
+ * all other inboxes were read, too. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;
@@ -127,19 +129,6 @@ static bool is_silent(const struct amg_op *op, const void *arg)
     return amg_shm_ep_of(amg_call_ep(op))->inbox == silence->inbox;
 }
 
-/* All cells of the peer in `inbox` were read: calls of its context that still
- * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
- * all other inboxes were read, too. */
-static void calls_end_locked(
-    struct amg_shm_peer *peer, const struct amg_shm_inbox *inbox, bool is_last)
-{
-    const struct silence silence = {inbox, is_last};
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    amg_calls_lost_asked_locked(
-        &peer->domain->calls, &peer->calls, peer->id, is_silent, &silence);
-}
-
 void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -151,7 +140,10 @@ void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox)
 
         if (peer->state == AMG_SHM_PEER_GONE && peer->calls.unanswered > 0 &&
             !has_ring_locked(inbox, peer)) {
-            calls_end_locked(peer, inbox, !has_rings_locked(peer));
+            const struct silence silence = {inbox, !has_rings_locked(peer)};
+
+            amg_calls_lost_asked_locked(
+                &domain->calls, &peer->calls, peer->id, is_silent, &silence);
             amg_shm_peer_reap_locked(peer);
         }
         peer = next;
@@ -271,13 +263,6 @@ void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
     amg_shm_liveness_check_closed_locked(domain);
 }
 
-/* Whether the kernel does not report the death of the peer. */
-static bool lacks_pidfd(const struct amg_shm_peer *peer)
-{
-    return peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
-           !amg_shm_peer_is_own_process(peer);
-}
-
 /* Checks at most CHECKS peers without a pidfd, and moves them to the end of the
  * list, so that the next call checks others. */
 static void no_pidfd_check_locked(struct amg_shm_domain *domain)
@@ -293,7 +278,8 @@ static void no_pidfd_check_locked(struct amg_shm_domain *domain)
         struct amg_shm_peer *peer =
             amg_container_of(link, struct amg_shm_peer, all);
 
-        if (lacks_pidfd(peer)) {
+        if (peer->pidfd < 0 && peer->state == AMG_SHM_PEER_ALIVE &&
+            !amg_shm_peer_is_own_process(peer)) {
             checks++;
             amg_list_remove(link);
             amg_list_push(&checked, link);

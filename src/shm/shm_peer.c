@@ -249,7 +249,7 @@ void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
         doorbell_write(ep->inbox->doorbell);
 }
 
-void amg_shm_link_init(struct amg_shm_link *link)
+static void link_init(struct amg_shm_link *link)
 {
     *link = (struct amg_shm_link){.doorbell = -1};
     amg_list_init(&link->control);
@@ -280,40 +280,23 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
         link_leave_locked(peer, link);
 }
 
-static void link_close_locked(
-    struct amg_shm_peer *peer, struct amg_shm_link *link)
-{
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    if (peer->state == AMG_SHM_PEER_ALIVE)
-        link_leave_locked(peer, link);
-    doorbell_drop_locked(peer->domain, link);
-    link->claim = 0;
-    link->out.ring = NULL;
-}
-
-void amg_shm_link_fini_locked(struct amg_shm_peer *peer)
+/* Releases the claims of all links of the peer, and frees the links. */
+static void links_fini_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_link *link = NULL;
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
-        link_close_locked(peer, link);
+        if (peer->state == AMG_SHM_PEER_ALIVE)
+            link_leave_locked(peer, link);
+        doorbell_drop_locked(peer->domain, link);
+        link->claim = 0;
+        link->out.ring = NULL;
         if (link != &peer->first)
             amg_mem_free(link);
     }
     amg_mem_free(peer->more);
     peer->more = NULL;
-}
-
-bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer)
-{
-    struct amg_shm_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        if (amg_shm_link_is_waiting(link))
-            return true;
-    return false;
 }
 
 bool amg_shm_link_has_state_locked(
@@ -469,7 +452,7 @@ static struct amg_shm_link *link_alloc(
         return NULL;
     link = amg_mem_alloc(sizeof(*link));
     if (link != NULL)
-        amg_shm_link_init(link);
+        link_init(link);
     return link;
 }
 
@@ -525,7 +508,7 @@ static struct amg_shm_peer *peer_make_locked(
     peer->pidfd = -1;
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         region->first_credits);
-    amg_shm_link_init(&peer->first);
+    link_init(&peer->first);
     if (amg_map_put(&domain->peers, region->incarnation, peer) != HG_SUCCESS) {
         amg_mem_free(peer);
         return NULL;
@@ -599,11 +582,15 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 
 bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer)
 {
+    const struct amg_shm_link *link = NULL;
+
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (amg_shm_link_is_waiting(link))
+            return false;
     return peer->refs == 0 && peer->msgbufs_lent == 0 &&
            amg_flow_is_idle(&peer->domain->calls.flow, &peer->calls,
-               peer->region.first_credits) &&
-           !amg_shm_link_is_queued_locked(peer);
+               peer->region.first_credits);
 }
 
 void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk)
@@ -627,7 +614,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     AMG_ASSERT(peer->bulk.bounce_used == 0);
     amg_shm_peer_bulk_fini(&peer->bulk);
-    amg_shm_link_fini_locked(peer);
+    links_fini_locked(peer);
     amg_shm_peer_pidfd_close_locked(peer);
     if (peer != domain->self)
         amg_shm_region_fini(&peer->region);

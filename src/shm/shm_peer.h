@@ -87,11 +87,6 @@ static inline void amg_shm_peer_defer_locked(struct amg_shm_peer *peer)
 /* Links: our rings to the contexts of a peer, claimed at first use, and the
  * messages that wait for room in them. */
 
-void amg_shm_link_init(struct amg_shm_link *link);
-/* Releases the claims of all links of the peer, and frees the links. */
-void amg_shm_link_fini_locked(struct amg_shm_peer *peer);
-/* Whether a message waits in a link of the peer. */
-bool amg_shm_link_is_queued_locked(const struct amg_shm_peer *peer);
 /* Whether one of our rings to the peer is in that state. */
 bool amg_shm_link_has_state_locked(
     const struct amg_shm_peer *peer, enum amg_shm_poll_state state);

@@ -232,16 +232,6 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
     return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
 }
 
-/* A buffer, with a msgbuf if one is free; NULL: no memory. */
-static inline struct amg_shm_buf *buf_get_locked(struct amg_shm_domain *domain)
-{
-    struct amg_shm_buf *buf = buf_msgbuf_locked(domain);
-
-    return AMG_LIKELY(buf != NULL)
-               ? buf
-               : buf_heap_locked(domain, domain->region.message_len);
-}
-
 /* A msgbuf of the transit stock for a message that leaves to `peer` now. A peer
  * that does not poll returns none: no peer gets more than others have left. */
 static struct amg_shm_buf *transit_get_locked(
@@ -408,7 +398,9 @@ AMG_NOINLINE static hg_return_t buf_get(
     struct amg_shm_buf *buf = NULL;
 
     amg_bias_lock(&domain->lock);
-    buf = buf_get_locked(domain);
+    buf = buf_msgbuf_locked(domain);
+    if (buf == NULL)
+        buf = buf_heap_locked(domain, domain->region.message_len);
     amg_bias_unlock(&domain->lock);
     if (buf == NULL)
         return HG_NOMEM;
@@ -476,36 +468,6 @@ static void stock_init(
     amg_list_init(&stock->lent);
     stock->next = first;
     stock->end = first + count;
-}
-
-static hg_return_t bufs_init(struct amg_shm_domain *domain)
-{
-    struct amg_shm_stock *stocks = domain->bufs.stocks;
-    uint32_t next = AMG_SHM_MSGBUFS;
-
-    stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
-    stock_init(&stocks[AMG_SHM_STOCK_MSGBUFS], AMG_SHM_TRANSIT,
-        AMG_SHM_MSGBUFS - AMG_SHM_TRANSIT);
-    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS; kind++) {
-        uint32_t count = amg_shm_block_count(kind);
-
-        stock_init(&stocks[AMG_SHM_STOCK_BLOCKS + kind], next, count);
-        next += count;
-    }
-    AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
-    domain->bufs.all = amg_mem_zalloc(next * sizeof(*domain->bufs.all));
-    return domain->bufs.all == NULL ? HG_NOMEM : HG_SUCCESS;
-}
-
-static void bufs_fini(struct amg_shm_domain *domain)
-{
-    while (domain->bufs.on_heap != NULL) {
-        struct amg_link *link = domain->bufs.on_heap;
-
-        domain->bufs.on_heap = link->next;
-        amg_mem_free(amg_container_of(link, struct amg_shm_buf, post.link));
-    }
-    amg_mem_free(domain->bufs.all);
 }
 
 _Static_assert(
@@ -680,7 +642,9 @@ static void buf_address(struct amg_shm_buf *buf, struct outgoing message,
     buf->post.ep = ep;
 }
 
-void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
+/* Lets the next poll of the operation's endpoint return the operation, and
+ * wakes the owner of the endpoint. */
+static void op_end_locked(struct amg_op *op, hg_return_t ret)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(amg_call_ep(op));
 
@@ -747,7 +711,7 @@ static hg_return_t request_send_locked(
         return HG_AGAIN;
     }
     if (one_way != NULL)
-        amg_shm_send_end_locked(one_way, HG_SUCCESS);
+        op_end_locked(one_way, HG_SUCCESS);
     else if (!AMG_LIKELY(sent != SENT_TO_CLOSED) && wants_reply)
         request_abandon_locked(peer->domain, cookie);
     return HG_SUCCESS;
@@ -809,7 +773,7 @@ static void peer_name(const struct amg_calls *calls,
 static const struct amg_calls_ops calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
-    .end = amg_shm_send_end_locked,
+    .end = op_end_locked,
     .pay = credits_pay_locked,
     .source = "shm",
     .name = peer_name,
@@ -817,13 +781,33 @@ static const struct amg_calls_ops calls_ops = {
 
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
 {
+    struct amg_shm_stock *stocks = domain->bufs.stocks;
+    uint32_t next = AMG_SHM_MSGBUFS;
+
     amg_calls_init(&domain->calls, credits, &calls_ops);
-    return bufs_init(domain);
+    stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
+    stock_init(&stocks[AMG_SHM_STOCK_MSGBUFS], AMG_SHM_TRANSIT,
+        AMG_SHM_MSGBUFS - AMG_SHM_TRANSIT);
+    for (unsigned kind = 0; kind < AMG_SHM_BLOCK_KINDS; kind++) {
+        uint32_t count = amg_shm_block_count(kind);
+
+        stock_init(&stocks[AMG_SHM_STOCK_BLOCKS + kind], next, count);
+        next += count;
+    }
+    AMG_ASSERT(next == AMG_SHM_MSGBUFS + AMG_SHM_BLOCKS);
+    domain->bufs.all = amg_mem_zalloc(next * sizeof(*domain->bufs.all));
+    return domain->bufs.all == NULL ? HG_NOMEM : HG_SUCCESS;
 }
 
 void amg_shm_send_fini(struct amg_shm_domain *domain)
 {
-    bufs_fini(domain);
+    while (domain->bufs.on_heap != NULL) {
+        struct amg_link *link = domain->bufs.on_heap;
+
+        domain->bufs.on_heap = link->next;
+        amg_mem_free(amg_container_of(link, struct amg_shm_buf, post.link));
+    }
+    amg_mem_free(domain->bufs.all);
     amg_calls_fini(&domain->calls);
 }
 
@@ -871,7 +855,7 @@ static hg_return_t queue_add_locked(
     if (amg_list_is_empty(queue) &&
         AMG_LIKELY(buf_send_locked(buf) != SENT_NOT)) {
         if (op != NULL)
-            amg_shm_send_end_locked(op, HG_SUCCESS);
+            op_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
     waiting = buf_to_wait_locked(buf);
@@ -896,7 +880,7 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
         return ret;
     buf_put_locked(buf);
     if (op != NULL)
-        amg_shm_send_end_locked(op, ret);
+        op_end_locked(op, ret);
     return HG_SUCCESS;
 }
 
@@ -914,23 +898,15 @@ static AMG_INLINE struct amg_shm_link *link_ready_locked(
                : NULL;
 }
 
-/* Whether a request with a msgbuf can leave now. */
-static bool request_may_go_locked(const struct amg_shm_buf *buf)
-{
-    const struct amg_shm_peer *peer = buf->peer;
-
-    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
-    return amg_flow_may_take(&buf->domain->calls.flow, &peer->calls) &&
-           amg_shm_link_has_slot(buf->to) &&
-           amg_shm_out_has_room(&buf->to->out, 1);
-}
-
 /* Posts a request with an operation, in a buf in which the request may wait.
  * HG_NOMEM: the buf stays the caller's. */
 static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 {
-    struct amg_shm_buf *waiting =
-        request_may_go_locked(buf) ? buf : buf_to_wait_locked(buf);
+    bool may_go =
+        amg_flow_may_take(&buf->domain->calls.flow, &buf->peer->calls) &&
+        amg_shm_link_has_slot(buf->to) &&
+        amg_shm_out_has_room(&buf->to->out, 1);
+    struct amg_shm_buf *waiting = may_go ? buf : buf_to_wait_locked(buf);
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
@@ -992,7 +968,7 @@ static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
             request_abandon_locked(domain, message->cookie);
     } else if (op != NULL) {
         amg_call_begin(op, ep);
-        amg_shm_send_end_locked(op, HG_SUCCESS);
+        op_end_locked(op, HG_SUCCESS);
     }
 }
 
@@ -1186,7 +1162,7 @@ hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
         amg_shm_peer_of(to.peer), &header, bytes, (uint16_t)len);
     if (rc != HG_NOMEM) {
         amg_call_begin(op, base);
-        amg_shm_send_end_locked(op, rc);
+        op_end_locked(op, rc);
         rc = HG_SUCCESS;
     }
     amg_bias_unlock(&domain->lock);
@@ -1212,7 +1188,7 @@ static bool queue_send_locked(
             return false;
         }
         if (op != NULL)
-            amg_shm_send_end_locked(op, HG_SUCCESS);
+            op_end_locked(op, HG_SUCCESS);
     }
     return true;
 }
@@ -1300,7 +1276,7 @@ static void queue_end_locked(
             amg_container_of(at, struct amg_shm_buf, post.link);
 
         if (buf->post.op != NULL)
-            amg_shm_send_end_locked(buf->post.op, HG_HOSTUNREACH);
+            op_end_locked(buf->post.op, HG_HOSTUNREACH);
         buf_put_locked(buf);
     }
 }

@@ -16,10 +16,6 @@ struct amg_shm_msg_header {
     uint32_t cookie;
 };
 
-/* Lets the next poll of the operation's endpoint return the operation, and
- * wakes the owner of the endpoint. */
-void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
-
 /* Sends up to AMG_SHM_INLINE bytes, without a credit; without room the message
  * is queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
  * HG_NOENTRY: the peer has no such context. */

@@ -45,7 +45,6 @@
 #include "mercury_class.h"
 #include "shm/shm_bulk.h"
 #include "shm/shm_files.h"
-#include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
 #include "shm/shm_send.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving side of a context: its inbox, the polls of its endpoint, and the
- * liveness of its senders. Only the owner of an inbox calls its functions,
- * without the lock unless the name ends in _locked. */
+/* Receiving side of a context: its inbox, the polls of its endpoint, the
+ * messages, and the liveness of the senders. Only the owner of an inbox calls
+ * its functions, without the lock unless the name ends in _locked. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
@@ -55,5 +55,53 @@ bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain);
 /* Ends the calls of `inbox` to peers that are gone and have no ring in it any
  * more. */
 void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox);
+
+/* Received requests, replies and refusals (shm_msg.c). */
+
+/* Publishes the read position of a ring, and wakes a writer that waits for
+ * room. */
+void amg_shm_inring_report(struct amg_shm_inring *ring);
+
+/* Moves behind the next `cells` cells of the ring, which were read. */
+static inline void amg_shm_inring_pop(
+    struct amg_shm_inring *ring, uint32_t cells)
+{
+    if (!AMG_LIKELY(!amg_shm_in_pop(&ring->in, cells)))
+        amg_shm_inring_report(ring);
+}
+
+/* Whether an active ring from index `*at` on has cells; moves `*at` to it. */
+static AMG_INLINE bool amg_shm_inbox_find(
+    const struct amg_shm_inbox *inbox, uint32_t *at)
+{
+    while (*at < inbox->active_count) {
+        if (amg_shm_in_has(&inbox->active[*at]->in))
+            return true;
+        (*at)++;
+    }
+    return false;
+}
+
+hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
+/* Drops the replies to cancelled calls that no poll has taken, and frees all
+ * arrivals. */
+void amg_shm_msg_fini_locked(struct amg_shm_domain *domain);
+/* Arrivals that are not free: received calls and answers. */
+size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
+
+/* Takes at most `max` (> 0) messages of the inbox, where the active ring at
+ * index `at` is the first ring with cells; returns how many. `ep` is the
+ * endpoint of the inbox and `events` the result of its running poll; `ep` and
+ * `events` are NULL if the context is closed. */
+unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
+    struct amg_shm_ep *ep, uint32_t at, unsigned max,
+    struct amg_events *events);
+/* Takes messages of the inbox of `ep`; takes the lock. */
+unsigned amg_shm_msg_take(struct amg_shm_ep *ep, uint32_t at, unsigned max,
+    struct amg_events *events);
+
+/* The slots of the contract. */
+void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
+void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 
 #endif

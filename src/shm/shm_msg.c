@@ -4,7 +4,7 @@
  * Bytes in cells are copied out, so that the cells are free at once: into an
  * arrival or, for a short reply, into the words of its operation. Bytes in a
  * msgbuf of the sender are read there, or copied to the heap. */
-#include "shm/shm_msg.h"
+#include "shm/shm_inbox.h"
 
 #include <string.h>
 

@@ -16,7 +16,6 @@
 #include "shm/shm_domain.h"
 #include "shm/shm_files.h"
 #include "shm/shm_inbox.h"
-#include "shm/shm_msg.h"
 #include "shm/shm_peer.h"
 #include "shm/shm_send.h"
 #include "transport/state.h"

@@ -357,6 +357,7 @@ static inline void amg_shm_due_set_locked(
 {
     uint32_t now = atomic_load_explicit(&ep->due, memory_order_relaxed);
 
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     now = is_due ? now | (uint32_t)due : now & ~(uint32_t)due;
     atomic_store_explicit(&ep->due, now, memory_order_relaxed);
 }
@@ -372,6 +373,7 @@ static inline bool amg_shm_is_due(
 static inline void amg_shm_op_end_locked(
     struct amg_shm_ep *ep, struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);

@@ -52,12 +52,14 @@ bool amg_shm_peer_is_idle_locked(const struct amg_shm_peer *peer);
 /* Frees the peer if it has no references and nothing is in flight. */
 static inline void amg_shm_peer_reap_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!AMG_LIKELY(peer->refs > 0) && amg_shm_peer_is_idle_locked(peer))
         amg_shm_peer_free_locked(peer);
 }
 
 static inline void amg_shm_peer_unref_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(peer->refs > 0);
     peer->refs--;
     amg_shm_peer_reap_locked(peer);
@@ -79,6 +81,7 @@ hg_return_t amg_shm_addr_parse(
 /* Lets polls try again to send to the peer or to wake it. */
 static inline void amg_shm_peer_defer_locked(struct amg_shm_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!amg_link_is_listed(&peer->blocked))
         amg_list_push(&peer->domain->blocked, &peer->blocked);
     atomic_store_explicit(&peer->domain->has_deferred, 1, memory_order_relaxed);
@@ -120,6 +123,7 @@ static inline bool amg_shm_link_has_slot(const struct amg_shm_link *link)
 static inline struct amg_shm_link *amg_shm_link_at_locked(
     struct amg_shm_peer *peer, uint8_t context_id)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (AMG_LIKELY(context_id == 0))
         return peer->first.out.ring == NULL ? NULL : &peer->first;
     return peer->more == NULL || context_id >= peer->region.max_contexts

@@ -76,15 +76,18 @@ static inline struct amg_shm_buf *buf_of_post(struct amg_post *post)
 
 static inline void buf_push_locked(struct amg_shm_buf *buf)
 {
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_ASSERT(buf->msgbuf != NULL);
     buf->post.link.next = buf->stock->free;
     buf->stock->free = &buf->post.link;
 }
 
-static inline struct amg_shm_buf *buf_pop_locked(struct amg_shm_stock *stock)
+static inline struct amg_shm_buf *buf_pop_locked(
+    const struct amg_shm_domain *domain, struct amg_shm_stock *stock)
 {
     struct amg_link *link = stock->free;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (link == NULL)
         return NULL;
     stock->free = link->next;
@@ -93,6 +96,7 @@ static inline struct amg_shm_buf *buf_pop_locked(struct amg_shm_stock *stock)
 
 static inline void buf_put_locked(struct amg_shm_buf *buf)
 {
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     if (AMG_LIKELY(buf->msgbuf != NULL)) {
         buf_push_locked(buf);
     } else if (buf->buf.cap == AMG_SHM_RUN) {
@@ -215,10 +219,10 @@ static struct amg_shm_buf *buf_find_locked(
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (bufs_reclaim_locked(domain, stock, RECLAIM_MAX))
-        return buf_pop_locked(stock);
+        return buf_pop_locked(domain, stock);
     buf = buf_fresh_locked(domain, stock);
     if (buf == NULL && bufs_reclaim_locked(domain, stock, AMG_SHM_MSGBUFS))
-        buf = buf_pop_locked(stock);
+        buf = buf_pop_locked(domain, stock);
     return buf;
 }
 
@@ -227,8 +231,9 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
     struct amg_shm_domain *domain)
 {
     struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS];
-    struct amg_shm_buf *buf = buf_pop_locked(stock);
+    struct amg_shm_buf *buf = buf_pop_locked(domain, stock);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
 }
 
@@ -253,7 +258,7 @@ static struct amg_shm_buf *transit_get_locked(
     AMG_ASSERT(of_peer + left <= AMG_SHM_TRANSIT);
     if (of_peer >= left)
         return NULL;
-    return stock->free != NULL ? buf_pop_locked(stock)
+    return stock->free != NULL ? buf_pop_locked(domain, stock)
                                : buf_fresh_locked(domain, stock);
 }
 
@@ -417,7 +422,7 @@ hg_return_t amg_shm_buf_get(
     (void)peer;
     if (!amg_bias_lock_own(&domain->lock))
         return buf_get(domain, ret_buf);
-    buf = buf_pop_locked(&domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS]);
+    buf = buf_pop_locked(domain, &domain->bufs.stocks[AMG_SHM_STOCK_MSGBUFS]);
     amg_bias_unlock_own(&domain->lock);
     if (!AMG_LIKELY(buf != NULL))
         return buf_get(domain, ret_buf);
@@ -441,7 +446,7 @@ hg_return_t amg_shm_buf_get_long(struct amg_ep *ep, struct amg_peer *peer,
 
         if (len > amg_shm_block_cap(kind))
             continue;
-        buf = buf_pop_locked(stock);
+        buf = buf_pop_locked(domain, stock);
         if (buf == NULL)
             buf = buf_find_locked(domain, stock);
     }

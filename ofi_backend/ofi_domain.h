@@ -48,7 +48,7 @@
 #include "ofi_backend/ofi_wire.h"
 #include "transport/calls.h"
 #include "transport/pack.h"
-#include "transport/providers.h"
+#include "transport/registry.h"
 #include "transport/transport.h"
 
 enum {

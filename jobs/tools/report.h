@@ -9,7 +9,7 @@
 #include "core/class.h"
 #include "affinity/policy.h"
 #include "shm/shm_transport.h"
-#include "transport/providers.h"
+#include "transport/registry.h"
 
 enum {
     REPORT_TEXT_CAP = 512,

@@ -13,7 +13,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "transport/boot.h"
-#include "transport/providers.h"
+#include "transport/registry.h"
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_mpi_transport AMG_WEAK;

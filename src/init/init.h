@@ -7,7 +7,7 @@
 #include "mercury_types.h"
 #include "na_types.h"
 #include "transport/boot.h"
-#include "transport/providers.h"
+#include "transport/registry.h"
 
 /* Parameters of an open; all zero selects the defaults. */
 struct amg_init {

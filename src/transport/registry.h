@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transports by the scheme of an init string. */
+/* Transports by the scheme of an init string, and the networks that one opens.
+ */
 #ifndef AMG_TRANSPORT_REGISTRY_H
 #define AMG_TRANSPORT_REGISTRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,5 +58,33 @@ const struct amg_transport *amg_registry_find(
  * bytes with the NUL. Returns `ret_text`. */
 const char *amg_registry_offer(
     const struct amg_transport *const *all, char *ret_text, size_t cap);
+
+/* A network that can be opened here. Valid only during the callback. */
+struct amg_provider {
+    const char *init;    /* init string that opens the network */
+    const char *address; /* address of the domain that the list has opened */
+    const char *nics;    /* what may stand after "://", with commas */
+    const char *demands; /* requirements on exposed memory; "none" */
+    uint32_t message_len;
+    uint32_t credits;
+    uint64_t inject_len; /* limit of inject sends */
+    uint64_t piece_len;  /* longest single read or write */
+    uint64_t piece_segments;
+    unsigned key_len;
+    bool can_sleep;
+};
+
+struct amg_providers {
+    /* Versions of the loaded library and of the headers: "1.17", "1.17". */
+    void (*versions)(char *ret_loaded, char *ret_built, size_t cap);
+    /* Opens each network in turn, and calls `each` for networks that open.
+     * Returns the number of calls. */
+    unsigned (*list)(
+        void (*each)(const struct amg_provider *provider, void *arg),
+        void *arg);
+    /* Is there a provider of this protocol, like "tcp", for the rest of the
+     * init string? Opens nothing; false: the log says what is missing. */
+    bool (*has)(const char *protocol, const char *info);
+};
 
 #endif

@@ -155,9 +155,7 @@ static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
 
-    amg_early_end(context);
-    amg_pulls_refuse(context);
-    amg_unanswered_end(context);
+    amg_serve_end(context);
     amg_progress_settle(context, deadline_ns);
     if (context_is_untriggered(context))
         return HG_BUSY;
@@ -197,9 +195,7 @@ static void context_look(hg_context_t *context, uint64_t now_ns)
 {
     if (context->cls->joined != NULL)
         context_look_at_joining(context, now_ns);
-    amg_early_look(context);
-    amg_unanswered_look(context, now_ns);
-    amg_respond_look(context, now_ns);
+    amg_serve_look(context, now_ns);
 }
 
 static hg_return_t context_open(hg_context_t *context)

@@ -265,6 +265,20 @@ static AMG_INLINE hg_return_t args_check(
     return HG_SUCCESS;
 }
 
+/* Runs the proc over received bytes: HG_DECODE or HG_FREE. */
+static hg_return_t args_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
+    hg_proc_op_t op, const struct amg_args *args, void *user)
+{
+    struct hg_proc proc;
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_proc_init(&proc, handle->info.hg_class, args->data, args->len, op);
+    proc.handle = handle;
+    rc = proc_cb(&proc, user);
+    amg_proc_fini(&proc);
+    return rc;
+}
+
 static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     struct amg_args *args, void *user)
 {
@@ -296,7 +310,7 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
     atomic_fetch_add_explicit(
         &handle->refs, AMG_HANDLE_GOT, memory_order_relaxed);
-    rc = amg_rpc_decode(handle, proc_cb, HG_DECODE, args, user);
+    rc = args_decode(handle, proc_cb, HG_DECODE, args, user);
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",
             "the proc of RPC id 0x%llx could not decode %llu bytes: %s; do "
@@ -327,7 +341,7 @@ static hg_return_t args_free(struct hg_handle *handle, const char *call,
             call, (void *)handle, (unsigned long long)handle->info.id);
         return HG_INVALID_ARG;
     }
-    rc = amg_rpc_decode(handle, proc_cb, HG_FREE, args, user);
+    rc = args_decode(handle, proc_cb, HG_FREE, args, user);
     return amg_handle_drop(handle, share) ? rc : HG_INVALID_ARG;
 }
 
@@ -380,7 +394,7 @@ hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
     /* At the target: frees the memory of the program's own struct. */
     if (handle->is_incoming && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)
-        return amg_rpc_decode(
+        return args_decode(
             handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);
     rc = args_check(handle, false, out_struct);
     if (rc != HG_SUCCESS)

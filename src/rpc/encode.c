@@ -269,18 +269,6 @@ free_fetch:
     return rc;
 }
 
-void amg_overflow_cancel(struct hg_handle *handle)
-{
-    hg_context_t *context = handle->info.context;
-
-    /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
-     * the look and the call; the drivers' locks come after this lock. */
-    amg_lock_lock(&context->rpc->lock);
-    if (handle->fetch != NULL)
-        amg_transfer_cancel(handle->fetch);
-    amg_lock_unlock(&context->rpc->lock);
-}
-
 /* Small bulk data may be sent along, unless forbidden or to this process. */
 static uint8_t proc_flags(const struct hg_handle *handle)
 {
@@ -388,9 +376,10 @@ void amg_rpc_seal_slow(
         amg_header_sign(message);
 }
 
-hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
-    hg_id_t id, const void *bytes, uint32_t len, struct amg_message *message)
+hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
+    const void *bytes, uint32_t len, struct amg_message *message)
 {
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
     bool is_summed = rpcs->checksum_level == HG_CHECKSUM_RPC_PAYLOAD;
     uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
     uint64_t need = (uint64_t)AMG_HEADER_LEN + rpcs->in_offset + len + tail_len;
@@ -429,28 +418,4 @@ hg_return_t amg_rpc_check(const struct amg_args *args)
     return args->is_summed && sum_of(args->data, args->len) != args->sum
                ? HG_CHECKSUM_ERROR
                : HG_SUCCESS;
-}
-
-hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    hg_proc_op_t op, const struct amg_args *args, void *user)
-{
-    struct hg_proc proc;
-    hg_return_t rc = HG_SUCCESS;
-
-    amg_proc_init(&proc, handle->info.hg_class, args->data, args->len, op);
-    proc.handle = handle;
-    rc = proc_cb(&proc, user);
-    amg_proc_fini(&proc);
-    return rc;
-}
-
-void amg_rpc_write_user_header(
-    const struct hg_handle *handle, void *message, uint16_t user_len)
-{
-    char *place = (char *)message + AMG_HEADER_LEN;
-
-    if (handle->raw != NULL)
-        memcpy(place, handle->raw, user_len);
-    else
-        memset(place, 0, user_len);
 }

@@ -3,6 +3,8 @@
 #ifndef AMG_RPC_ENCODE_H
 #define AMG_RPC_ENCODE_H
 
+#include <string.h>
+
 #include "rpc/handle.h"
 #include "wire/header.h"
 #include "wire/proc.h"
@@ -20,9 +22,6 @@ typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
  * not a valid description. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
-
-/* Asks a pull in flight to end early. */
-void amg_overflow_cancel(struct hg_handle *handle);
 
 /* A message that is being written; on the stack of the sender. */
 struct amg_message {
@@ -69,23 +68,8 @@ static inline void amg_rpc_seal(
 
 /* Writes a one-way request of the class with `bytes` as its arguments. Sets
  * `message->len`. HG_MSGSIZE: the bytes do not fit. */
-hg_return_t amg_rpc_encode_raw_slow(const struct amg_rpc_class *rpcs,
-    hg_id_t id, const void *bytes, uint32_t len, struct amg_message *message);
-static inline hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
-    const void *bytes, uint32_t len, struct amg_message *message)
-{
-    const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    char *room = message->buf->data;
-
-    if (!AMG_LIKELY(amg_rpc_is_plain(rpcs)) ||
-        !AMG_LIKELY(len <= message->buf->cap - AMG_HEADER_LEN))
-        return amg_rpc_encode_raw_slow(rpcs, id, bytes, len, message);
-    amg_header_write_request(room, AMG_HEADER_ONE_WAY, id);
-    if (len > 0)
-        memcpy(room + AMG_HEADER_LEN, bytes, len);
-    message->len = AMG_HEADER_LEN + len;
-    return HG_SUCCESS;
-}
+hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
+    const void *bytes, uint32_t len, struct amg_message *message);
 
 /* Finds the arguments in a message of `len` bytes whose head was read, or the
  * description of exposed arguments. HG_CHECKSUM_ERROR: the description was
@@ -96,12 +80,18 @@ hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
 /* HG_CHECKSUM_ERROR: the arguments were damaged on the way. */
 hg_return_t amg_rpc_check(const struct amg_args *args);
 
-/* Runs the proc over received bytes: HG_DECODE or HG_FREE. */
-hg_return_t amg_rpc_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    hg_proc_op_t op, const struct amg_args *args, void *user);
+/* Completes a message whose head is written: the user's own header, and what
+ * amg_rpc_seal() writes. */
+static inline void amg_rpc_finish(
+    const struct hg_handle *handle, const struct amg_message *message)
+{
+    char *place = (char *)message->buf->data + AMG_HEADER_LEN;
 
-/* Copies the user's own header into the message that is about to be sent. */
-void amg_rpc_write_user_header(
-    const struct hg_handle *handle, void *message, uint16_t user_len);
+    if (message->user_len != 0 && handle->raw != NULL)
+        memcpy(place, handle->raw, message->user_len);
+    else if (message->user_len != 0)
+        memset(place, 0, message->user_len);
+    amg_rpc_seal(handle->info.hg_class, message->buf->data, message->user_len);
+}
 
 #endif

@@ -180,42 +180,6 @@ static hg_return_t forward_check(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* Hands a request of `len` bytes to the driver. */
-static inline hg_return_t forward_send(struct hg_handle *handle,
-    struct amg_ep *ep, struct amg_buf *buf, uint32_t len, bool wants_reply)
-{
-    return ep->transport->msg.send_request(ep,
-        (struct amg_target){handle->addr.peer, handle->info.context_id}, buf,
-        len, wants_reply, &handle->op);
-}
-
-/* Encodes the request into `*ret_buf` and sends that buffer. On an error
- * `*ret_buf` is the buffer that is left to the caller. */
-static hg_return_t forward_post(
-    struct hg_handle *handle, struct amg_buf **ret_buf, void *in_struct)
-{
-    struct amg_buf *buf = NULL;
-    struct amg_message message = {.buf = *ret_buf,
-        .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
-    bool wants_reply = !handle->is_one_way;
-    hg_return_t rc = amg_rpc_encode(
-        handle, handle->rpc->in_proc, in_struct, &handle->in, &message);
-
-    if (rc != HG_SUCCESS)
-        return rc;
-    *ret_buf = buf = message.buf;
-    if (handle->is_one_way)
-        message.flags |= AMG_HEADER_ONE_WAY;
-    if ((message.flags & AMG_HEADER_MORE) != 0)
-        wants_reply = true;
-    amg_header_write_request(buf->data, message.flags, handle->info.id);
-    if (message.user_len != 0)
-        amg_rpc_write_user_header(handle, buf->data, message.user_len);
-    amg_rpc_seal(handle->info.hg_class, buf->data, message.user_len);
-    return forward_send(
-        handle, amg_handle_ep(handle), buf, message.len, wants_reply);
-}
-
 /* Is there nothing to encode but the plain head? */
 static inline bool forward_is_empty(
     const struct hg_handle *handle, const void *in_struct)
@@ -242,14 +206,32 @@ static inline bool forward_empty_now(
 AMG_NOINLINE static hg_return_t forward_any(
     struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
 {
-    struct amg_buf *buf = NULL;
-    hg_return_t rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    struct amg_message message = {
+        .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
+    bool wants_reply = !handle->is_one_way;
+    hg_return_t rc =
+        ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
 
     if (rc != HG_SUCCESS)
         return rc;
-    rc = forward_post(handle, &buf, in_struct);
+    rc = amg_rpc_encode(
+        handle, handle->rpc->in_proc, in_struct, &handle->in, &message);
     if (rc != HG_SUCCESS)
-        ep->transport->msg.put_buf(ep, buf);
+        goto put_buf;
+    if (handle->is_one_way)
+        message.flags |= AMG_HEADER_ONE_WAY;
+    if ((message.flags & AMG_HEADER_MORE) != 0)
+        wants_reply = true;
+    amg_header_write_request(message.buf->data, message.flags, handle->info.id);
+    amg_rpc_finish(handle, &message);
+    rc = ep->transport->msg.send_request(ep,
+        (struct amg_target){handle->addr.peer, handle->info.context_id},
+        message.buf, message.len, wants_reply, &handle->op);
+    if (rc == HG_SUCCESS)
+        return HG_SUCCESS;
+
+put_buf:
+    ep->transport->msg.put_buf(ep, message.buf);
     return rc;
 }
 
@@ -307,6 +289,19 @@ hg_return_t HG_Forward(
     return rc;
 }
 
+/* Asks a pull in flight to end early. */
+static void fetch_cancel(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
+     * the look and the call; the drivers' locks come after this lock. */
+    amg_lock_lock(&context->rpc->lock);
+    if (handle->fetch != NULL)
+        amg_transfer_cancel(handle->fetch);
+    amg_lock_unlock(&context->rpc->lock);
+}
+
 hg_return_t HG_Cancel(hg_handle_t handle)
 {
     struct amg_ep *ep = NULL;
@@ -334,7 +329,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
             &handle->is_cancelled, true, memory_order_relaxed);
         ep = amg_handle_ep(handle);
         ep->transport->ep.cancel(ep, &handle->op);
-        amg_overflow_cancel(handle);
+        fetch_cancel(handle);
         amg_context_posted(handle->info.context, handle->addr.route);
         return HG_SUCCESS;
     default:

@@ -329,8 +329,8 @@ static void unanswered_add_locked(struct hg_handle *handle)
         amg_list_push(&handle->info.context->rpc->unanswered, &handle->link);
 }
 
-/* Drops `share` of `refs` references, if only the answer's is left then. False:
- * the count or the state has changed meanwhile. */
+/* Drops all of `refs` references but the answer's. False: the count or the
+ * state has changed meanwhile. */
 static bool drop_to_answer(struct hg_handle *handle, int refs)
 {
     hg_context_t *context = handle->info.context;
@@ -467,11 +467,6 @@ void amg_unanswered_look(hg_context_t *context, uint64_t now_ns)
     while ((handle = due_take(context, now_ns, &next_ns)) != NULL)
         amg_handle_unref(handle);
     amg_context_look_at(context, next_ns);
-}
-
-void amg_unanswered_end(hg_context_t *context)
-{
-    amg_unanswered_look(context, AMG_CONTEXT_NEVER);
 }
 
 void amg_handles_write_state(hg_context_t *context, struct amg_state *state)

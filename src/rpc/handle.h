@@ -48,7 +48,7 @@ struct amg_args {
     bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run */
 };
 
-/* Long arguments of calls that have not run yet; see serve.c. */
+/* Long arguments of calls that have not run yet; see order.c. */
 struct amg_rpc_pulls {
     struct amg_list waiting; /* calls without room */
     uint64_t cap;            /* bytes; constant */
@@ -115,7 +115,7 @@ struct hg_handle {
     struct amg_arrival *arrival; /* target: the request, until released */
     struct hg_op_id *fetch;      /* guarded by context->rpc->lock */
     /* Target: on `ack_waits` of context->rpc in ACK_WAIT; before that possibly
-     * on `early`, `pulls.waiting` (rpc/serve.c) or `unanswered` there. */
+     * on `early`, `pulls.waiting` (rpc/order.c) or `unanswered` there. */
     struct amg_link link;
     /* While unanswered: the thread whose callback dropped the handle, if the
      * return of that callback gives the call up; and the latest time for
@@ -371,10 +371,8 @@ bool amg_unanswered_claim(struct hg_handle *handle);
 /* An answer could not be sent. The handle may be destroyed after this. */
 void amg_unanswered_again(struct hg_handle *handle);
 
-/* Periodic check of the context: gives up the calls that are due. */
+/* Gives up the calls that are due; AMG_CONTEXT_NEVER: all of them. */
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
-/* Gives up all unanswered calls, before the context is destroyed. */
-void amg_unanswered_end(hg_context_t *context);
 
 /* `write_state` of struct amg_context_ops. */
 void amg_handles_write_state(hg_context_t *context, struct amg_state *state);
@@ -387,12 +385,17 @@ void amg_rpc_context_close(hg_context_t *context);
  * amg_rpc_class_create(). */
 void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs);
 
-/* Periodic check of the context: on a thread of the program, or if the context
- * is old enough, stops keeping early requests. */
-void amg_early_look(hg_context_t *context);
-/* Stops keeping early requests, on any thread. */
-void amg_early_end(hg_context_t *context);
+/* Periodic check of the context: early requests, calls that nobody answers, and
+ * origins that do not pull. */
+void amg_serve_look(hg_context_t *context, uint64_t now_ns);
+/* Before the context is destroyed: ends the calls that wait here. */
+void amg_serve_end(hg_context_t *context);
 
+/* Adds a request whose arguments, handle->pull_len bytes, must be pulled when
+ * there is room for them, now or later (order.c). False: no memory. */
+bool amg_pulls_add(struct hg_handle *handle);
+/* Returns the room of a call that is about to run, or whose pull failed. */
+void amg_pulls_end(struct hg_handle *handle);
 /* Refuses the requests that still wait for room: the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
@@ -406,13 +409,6 @@ static inline bool amg_order_has_lines(const hg_context_t *context)
     return (atomic_load_explicit(&context->gates, memory_order_relaxed) &
                ~AMG_CONTEXT_UNPOSTED) != 0;
 }
-/* A call whose arguments must be fetched takes its place among the calls of its
- * origin. False: no memory. */
-bool amg_order_fetch_locked(struct hg_handle *handle);
-/* The arguments of a call in its place were pulled: queues the call for its
- * handler, at once or in order. `is_refused`: the call leaves its place, and
- * the caller refuses the call. */
-void amg_order_end(struct hg_handle *handle, bool is_refused);
 /* Queues the entry of a call that has its arguments, behind the waiting calls
  * of its origin. */
 void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
@@ -442,12 +438,13 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 
-/* Answers a call, or the probe of a target, with a code and no arguments. */
+/* Answers a call with a code and no arguments, and counts the reply. */
 hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
-/* Answers a call that nobody else refers to, and ends its handle. Without
- * memory for the answer HG_Trigger() tries again. */
-void amg_respond_end(struct hg_handle *handle, hg_return_t ret);
+/* Answers a call that the user never sees with a code, logs the reason, and
+ * ends the handle. */
+void amg_respond_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why);
 
 /* The user dropped a call without an answer: sends HG_CANCELED, so that the
  * origin does not wait forever, and ends the handle. */
@@ -460,11 +457,13 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
 /* At the target: handles the ACK for the reply with `token`. */
 void amg_respond_take_ack(
     hg_context_t *context, const struct hg_addr *from, uint64_t token);
+/* At the origin: answers the probe of a target. */
+void amg_respond_to_probe(struct hg_handle *probe);
 
 /* The program stops waiting for the end of its answer. */
 void amg_respond_cancel(struct hg_handle *handle);
 
-/* Periodic check of the context: probes origins that do not pull. */
+/* Probes origins that do not pull. */
 void amg_respond_look(hg_context_t *context, uint64_t now_ns);
 
 /* Ends all waits for ACKs, before the context is destroyed. */

@@ -178,8 +178,5 @@ hg_id_t amalgam_register_oneway(
         .is_one_way = true,
     };
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name))
-        return 0;
-    wanted.id = amg_rpc_name_id(func_name);
-    return amg_rpc_register(hg_class, &wanted) == HG_SUCCESS ? wanted.id : 0;
+    return amg_rpc_register_name(hg_class, func_name, &wanted);
 }

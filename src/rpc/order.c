@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Order of calls: a line per context of a peer, while a call of that context
+/* Long arguments at the target: the room that they wait for, and the order of
+ * calls, which is a line per context of a peer while a call of that context
  * waits for its long arguments.
  *
  * The calls of one context of a peer begin to be handled in the order in which
@@ -12,8 +13,8 @@
  * nothing while there are none; the thread that serves an arrival has counted
  * the lines that the arrival must see, or they have gone.
  *
- * Nothing waits in a circle: an entry without arguments waits for room
- * (serve.c) or for its transfer. Room is given in the order of arrival, and an
+ * Nothing waits in a circle: an entry without arguments waits for room or for
+ * its transfer. Room is given in the order of arrival, and an
  * entry is appended to its line under the lock under which it asks for room; so
  * the entries before it have got their room earlier, and need nothing more to
  * begin. A transfer ends in any case, also if the origin has cancelled the
@@ -26,6 +27,7 @@
  * line. */
 #include "base/assert.h"
 #include "base/mem.h"
+#include "rpc/encode.h"
 #include "rpc/handle.h"
 
 /* Owned by `lines` of its context; guarded by the context's rpc->lock. */
@@ -67,11 +69,13 @@ static struct line *line_get_locked(hg_context_t *context, uint64_t key)
 }
 
 /* The next entry that may leave; NULL: there is none. */
-static struct amg_cq_entry *line_next_locked(struct line *line)
+static struct amg_cq_entry *line_next_locked(
+    const struct amg_rpc_context *rpc, struct line *line)
 {
     struct amg_link *link = amg_list_first(&line->entries);
     struct amg_cq_entry *entry = NULL;
 
+    AMG_ASSERT_HELD(&rpc->lock);
     if (link == NULL)
         return NULL;
     entry = amg_container_of(link, struct amg_cq_entry, link);
@@ -92,7 +96,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
     if (line->is_moving)
         return; /* the moving thread will look again */
     line->is_moving = true;
-    while ((entry = line_next_locked(line)) != NULL) {
+    while ((entry = line_next_locked(rpc, line)) != NULL) {
         amg_lock_unlock(&rpc->lock);
         amg_context_queue(context, entry);
         amg_lock_lock(&rpc->lock);
@@ -108,7 +112,9 @@ static void line_move_locked(hg_context_t *context, struct line *line)
     amg_mem_free(line);
 }
 
-bool amg_order_fetch_locked(struct hg_handle *handle)
+/* A call whose arguments must be fetched takes its place among the calls of its
+ * origin. False: no memory. */
+static bool line_join_locked(struct hg_handle *handle)
 {
     struct line *line = NULL;
 
@@ -141,7 +147,10 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
         amg_context_queue(context, entry);
 }
 
-void amg_order_end(struct hg_handle *handle, bool is_refused)
+/* The arguments of a call in its place were pulled: queues the call for its
+ * handler, at once or in order. `is_refused`: the call leaves its place, and
+ * the caller refuses the call. */
+static void line_leave(struct hg_handle *handle, bool is_refused)
 {
     hg_context_t *context = handle->info.context;
     struct line *line = NULL;
@@ -159,4 +168,135 @@ void amg_order_end(struct hg_handle *handle, bool is_refused)
         amg_list_remove(&handle->entry.link);
     line_move_locked(context, line);
     amg_lock_unlock(&context->rpc->lock);
+}
+
+/* An origin exposes arguments that are too long for a message, and the target
+ * decides when it pulls them. A context limits the bytes of arguments that are
+ * being pulled or that wait for their handler; further requests wait in order
+ * of arrival. A request beyond the limit is pulled when no other has room.
+ *
+ * The room of a call is free once its handler is about to run, not once the
+ * program has freed the arguments: a program may keep handles as long as it
+ * likes, also until another long call was handled.
+ *
+ * All requests go through the list, and one thread at a time starts pulls: a
+ * pull that ends at once would otherwise start the next one recursively. */
+
+/* Takes the first waiting call, and reserves its room, if there is enough. */
+static struct hg_handle *pulls_next_locked(struct amg_rpc_context *rpc)
+{
+    struct amg_rpc_pulls *pulls = &rpc->pulls;
+    struct amg_link *link = amg_list_first(&pulls->waiting);
+    struct hg_handle *handle = NULL;
+
+    AMG_ASSERT_HELD(&rpc->lock);
+    if (link == NULL)
+        return NULL;
+    handle = amg_container_of(link, struct hg_handle, link);
+    if (pulls->len > 0 && (handle->pull_len > pulls->cap ||
+                              pulls->len > pulls->cap - handle->pull_len))
+        return NULL;
+    amg_list_remove(link);
+    pulls->len += handle->pull_len;
+    if (pulls->peak < pulls->len)
+        pulls->peak = pulls->len;
+    return handle;
+}
+
+/* Defined below: pulls the long arguments of a call that has room. */
+static void pull_start(struct hg_handle *handle);
+
+/* Starts all pulls that have room. The lock is held before and after. */
+static void pulls_start_locked(hg_context_t *context)
+{
+    struct amg_rpc_pulls *pulls = &context->rpc->pulls;
+    struct hg_handle *handle = NULL;
+
+    AMG_ASSERT_HELD(&context->rpc->lock);
+    if (pulls->is_starting)
+        return; /* the starting thread will look again */
+    pulls->is_starting = true;
+    while ((handle = pulls_next_locked(context->rpc)) != NULL) {
+        amg_lock_unlock(&context->rpc->lock);
+        pull_start(handle);
+        amg_context_leave(context);
+        amg_lock_lock(&context->rpc->lock);
+    }
+    pulls->is_starting = false;
+}
+
+bool amg_pulls_add(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+    bool is_added = false;
+
+    amg_context_enter(context); /* until its transfer is in flight */
+    amg_lock_lock(&context->rpc->lock);
+    is_added = line_join_locked(handle);
+    if (is_added) {
+        amg_list_push(&context->rpc->pulls.waiting, &handle->link);
+        pulls_start_locked(context);
+    }
+    amg_lock_unlock(&context->rpc->lock);
+    if (!is_added)
+        amg_context_leave(context);
+    return is_added;
+}
+
+void amg_pulls_end(struct hg_handle *handle)
+{
+    hg_context_t *context = handle->info.context;
+
+    amg_lock_lock(&context->rpc->lock);
+    AMG_ASSERT(context->rpc->pulls.len >= handle->pull_len);
+    context->rpc->pulls.len -= handle->pull_len;
+    pulls_start_locked(context);
+    amg_lock_unlock(&context->rpc->lock);
+}
+
+static void pull_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why)
+{
+    AMG_ASSERT(amg_handle_state(handle) == AMG_HANDLE_PULLING);
+    line_leave(handle, true);
+    amg_respond_refuse(handle, ret, why);
+}
+
+static void args_pulled(struct hg_handle *handle, hg_return_t rc)
+{
+    /* The empty answer tells a one-way origin that its memory is free. */
+    if (rc == HG_SUCCESS && handle->is_one_way)
+        rc = amg_respond_code(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
+    if (rc != HG_SUCCESS) {
+        amg_pulls_end(handle);
+        pull_refuse(handle, rc, "its long arguments could not be pulled");
+        return;
+    }
+    amg_handle_move_state(handle, AMG_HANDLE_PULLING, AMG_HANDLE_WAITING);
+    line_leave(handle, false);
+}
+
+static void pull_start(struct hg_handle *handle)
+{
+    hg_return_t rc =
+        amg_overflow_fetch(handle, &handle->in, handle->pull_len, args_pulled);
+
+    if (rc != HG_SUCCESS)
+        args_pulled(handle, rc);
+}
+
+void amg_pulls_refuse(hg_context_t *context)
+{
+    struct amg_link *link = NULL;
+
+    for (;;) {
+        amg_lock_lock(&context->rpc->lock);
+        link = amg_list_pop(&context->rpc->pulls.waiting);
+        amg_lock_unlock(&context->rpc->lock);
+        if (link == NULL)
+            return;
+        pull_refuse(amg_container_of(link, struct hg_handle, link), HG_CANCELED,
+            "its context ends");
+        amg_context_leave(context);
+    }
 }

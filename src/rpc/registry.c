@@ -132,7 +132,7 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
     return rc;
 }
 
-hg_return_t amg_rpc_register(hg_class_t *cls, const struct amg_rpc *wanted)
+static hg_return_t rpc_register(hg_class_t *cls, const struct amg_rpc *wanted)
 {
     struct amg_rpc *rpc = amg_rpc_find(cls, wanted->id);
 
@@ -158,11 +158,11 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     if (!AMG_CLASS_OK(hg_class) ||
         !AMG_CONTRACT(id != 0, "id is 0, which means no RPC"))
         return amg_refusal();
-    return amg_rpc_register(hg_class, &wanted);
+    return rpc_register(hg_class, &wanted);
 }
 
 /* Bernstein's hash, 32 bits: the ids must equal those of Mercury. */
-hg_id_t amg_rpc_name_id(const char *name)
+static hg_id_t name_id(const char *name)
 {
     uint32_t hash = 5381;
 
@@ -171,18 +171,24 @@ hg_id_t amg_rpc_name_id(const char *name)
     return hash;
 }
 
+hg_id_t amg_rpc_register_name(
+    hg_class_t *cls, const char *name, struct amg_rpc *wanted)
+{
+    if (!AMG_CLASS_OK(cls) || !AMG_GIVEN(name))
+        return 0;
+    wanted->id = name_id(name);
+    if (!AMG_CONTRACT(wanted->id != 0, "the name has the id 0: choose another"))
+        return 0;
+    return rpc_register(cls, wanted) == HG_SUCCESS ? wanted->id : 0;
+}
+
 hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
     hg_proc_cb_t in_proc_cb, hg_proc_cb_t out_proc_cb, hg_rpc_cb_t rpc_cb)
 {
-    hg_id_t id = 0;
+    struct amg_rpc wanted = {
+        .in_proc = in_proc_cb, .out_proc = out_proc_cb, .callback = rpc_cb};
 
-    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name))
-        return 0;
-    id = amg_rpc_name_id(func_name);
-    if (HG_Register(hg_class, id, in_proc_cb, out_proc_cb, rpc_cb) !=
-        HG_SUCCESS)
-        return 0;
-    return id;
+    return amg_rpc_register_name(hg_class, func_name, &wanted);
 }
 
 hg_return_t HG_Registered_name(
@@ -192,7 +198,7 @@ hg_return_t HG_Registered_name(
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name) || !AMG_GIVEN(flag))
         return amg_refusal();
-    found = amg_rpc_name_id(func_name);
+    found = name_id(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
     if (id != NULL)
         *id = found;

@@ -85,12 +85,11 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
     return atomic_load_explicit(&rpcs->is_plain, memory_order_relaxed);
 }
 
-/* Registers an RPC as `wanted` says, which need not live on. If the id is
- * registered, procs and callbacks are replaced, with a warning. HG_NOMEM. */
-hg_return_t amg_rpc_register(hg_class_t *cls, const struct amg_rpc *wanted);
-
-/* The id of a name. */
-hg_id_t amg_rpc_name_id(const char *name);
+/* Registers an RPC under a name, as `wanted` says, which need not live on;
+ * returns its id, or 0. If the id is registered, procs and callbacks are
+ * replaced, with a warning. */
+hg_id_t amg_rpc_register_name(
+    hg_class_t *cls, const char *name, struct amg_rpc *wanted);
 
 /* RPC of an id that was not found lately; NULL: not registered. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);

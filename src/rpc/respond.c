@@ -406,9 +406,7 @@ static hg_return_t respond_post(
         return rc;
     amg_header_write_reply(
         buf->data, message->flags, HG_SUCCESS, handle->token);
-    if (message->user_len != 0)
-        amg_rpc_write_user_header(handle, buf->data, message->user_len);
-    amg_rpc_seal(handle->info.hg_class, buf->data, message->user_len);
+    amg_rpc_finish(handle, message);
     if (!has_op)
         return respond_leave(handle, ep, buf, message->len);
     amg_context_enter(handle->info.context);
@@ -632,4 +630,119 @@ void amg_respond_cancel(struct hg_handle *handle)
         ep->transport->ep.cancel(ep, &handle->op);
         amg_context_posted(handle->info.context, handle->addr.route);
     }
+}
+
+/* Answers that the library gives itself: a code without arguments. */
+
+static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    struct amg_buf *buf = NULL;
+    char text[256];
+    hg_return_t rc = HG_SUCCESS;
+
+    if (handle->arrival == NULL || handle->arrival->is_one_way)
+        return HG_INVALID_ARG;
+    rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
+    if (rc == HG_SUCCESS) {
+        amg_header_write_reply(buf->data, 0, ret, 0);
+        amg_rpc_seal(handle->info.hg_class, buf->data, 0);
+        rc = ep->transport->msg.send_reply(
+            ep, handle->arrival, buf, AMG_HEADER_LEN, NULL);
+        if (rc != HG_SUCCESS)
+            ep->transport->msg.put_buf(ep, buf);
+    }
+    /* A lost peer is no error of this process; HG_NOMEM is the caller's. */
+    if (rc == HG_SUCCESS)
+        amg_context_posted(handle->info.context, handle->addr.route);
+    else if (rc != HG_NOMEM)
+        AMG_LOG(
+            rc == HG_HOSTUNREACH ? HG_LOG_LEVEL_WARNING : HG_LOG_LEVEL_ERROR,
+            "rpc",
+            "a call of RPC id 0x%" PRIx64 " from %s cannot be answered: %s",
+            handle->info.id, amg_addr_text(&handle->addr, text, sizeof(text)),
+            HG_Error_to_string(rc));
+    return rc;
+}
+
+hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret)
+{
+    hg_return_t rc = code_send(handle, ret);
+
+    amg_counters_add_some(&handle->info.context->counters,
+        AMG_COUNT_REPLIES_SENT, rc == HG_SUCCESS);
+    return rc;
+}
+
+void amg_respond_to_probe(struct hg_handle *probe)
+{
+    (void)code_send(probe, HG_SUCCESS);
+}
+
+/* Defined below: answers a call that nobody else refers to, and ends its
+ * handle. */
+static void code_end(struct hg_handle *handle, hg_return_t ret);
+
+/* Without memory for the answer HG_Trigger() tries again. */
+static void code_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
+
+    code_end(handle, handle->ret);
+}
+
+static void code_end(struct hg_handle *handle, hg_return_t ret)
+{
+    hg_context_t *context = handle->info.context;
+    hg_return_t rc = amg_respond_code(handle, ret);
+
+    if (rc == HG_NOMEM) {
+        if (handle->entry.run != code_run)
+            AMG_LOG_WARNING("rpc",
+                "no memory to answer a call of RPC id 0x%" PRIx64
+                " with %s; HG_Trigger() tries again",
+                handle->info.id, HG_Error_to_string(ret));
+        handle->ret = ret;
+        handle->entry.run = code_run;
+        amg_context_queue(context, &handle->entry);
+        return;
+    }
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_end(handle);
+}
+
+/* Answers with a code, and logs the reason; the user never sees this call. */
+void amg_respond_refuse(
+    struct hg_handle *handle, hg_return_t ret, const char *why)
+{
+    char text[256];
+
+    AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
+        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
+        handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
+    code_end(handle, ret);
+}
+
+void amg_respond_for_user(struct hg_handle *handle)
+{
+    char text[256];
+
+    if (!handle->is_one_way) {
+        (void)amg_addr_text(&handle->addr, text, sizeof(text));
+        if (handle->ret == HG_SUCCESS)
+            AMG_LOG_WARNING("rpc",
+                "a call of RPC id 0x%" PRIx64 " from %s was destroyed without "
+                "an answer; HG_CANCELED is sent. HG_Respond() first, or "
+                "disable the response on both sides",
+                handle->info.id, text);
+        else
+            AMG_LOG_WARNING("rpc",
+                "a call of RPC id 0x%" PRIx64 " from %s ends by HG_CANCELED: "
+                "HG_Respond() failed with %s",
+                handle->info.id, text, HG_Error_to_string(handle->ret));
+        code_end(handle, HG_CANCELED);
+        return;
+    }
+    amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
+    amg_handle_end(handle);
 }

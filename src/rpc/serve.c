@@ -24,9 +24,6 @@
 
 /* Defined below: serves a waiting request as one that just arrived. */
 static void serve_known(struct hg_handle *handle);
-static void serve_pull(struct hg_handle *handle);
-static void pull_refuse(
-    struct hg_handle *handle, hg_return_t ret, const char *why);
 
 /* Takes the first request for that id (0: any) off the list, or NULL. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
@@ -83,7 +80,7 @@ static void early_serve_all(hg_class_t *cls, hg_id_t id)
         early_serve(context, id);
 }
 
-void amg_early_look(hg_context_t *context)
+static void early_look(hg_context_t *context)
 {
     bool is_empty = false;
 
@@ -98,110 +95,6 @@ void amg_early_look(hg_context_t *context)
         amg_context_look_at(context, 0);
 }
 
-void amg_early_end(hg_context_t *context)
-{
-    early_serve(context, 0);
-}
-
-/* An origin exposes arguments that are too long for a message, and the target
- * decides when it pulls them. A context limits the bytes of arguments that are
- * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A request beyond the limit is pulled when no other has room.
- *
- * The room of a call is free once its handler is about to run, not once the
- * program has freed the arguments: a program may keep handles as long as it
- * likes, also until another long call was handled.
- *
- * All requests go through the list, and one thread at a time starts pulls: a
- * pull that ends at once would otherwise start the next one recursively. */
-
-/* Takes the first waiting call, and reserves its room, if there is enough. */
-static struct hg_handle *pulls_next_locked(struct amg_rpc_pulls *pulls)
-{
-    struct amg_link *link = amg_list_first(&pulls->waiting);
-    struct hg_handle *handle = NULL;
-
-    if (link == NULL)
-        return NULL;
-    handle = amg_container_of(link, struct hg_handle, link);
-    if (pulls->len > 0 && (handle->pull_len > pulls->cap ||
-                              pulls->len > pulls->cap - handle->pull_len))
-        return NULL;
-    amg_list_remove(link);
-    pulls->len += handle->pull_len;
-    if (pulls->peak < pulls->len)
-        pulls->peak = pulls->len;
-    return handle;
-}
-
-/* Starts all pulls that have room. The lock is held before and after. */
-static void pulls_start_locked(hg_context_t *context)
-{
-    struct amg_rpc_pulls *pulls = &context->rpc->pulls;
-    struct hg_handle *handle = NULL;
-
-    AMG_ASSERT_HELD(&context->rpc->lock);
-    if (pulls->is_starting)
-        return; /* the starting thread will look again */
-    pulls->is_starting = true;
-    while ((handle = pulls_next_locked(pulls)) != NULL) {
-        amg_lock_unlock(&context->rpc->lock);
-        serve_pull(handle);
-        amg_context_leave(context);
-        amg_lock_lock(&context->rpc->lock);
-    }
-    pulls->is_starting = false;
-}
-
-/* Adds a request whose arguments, handle->pull_len bytes, must be pulled:
- * serve_pull() runs when there is room for them, now or later. False: no
- * memory. */
-static bool pulls_add(struct hg_handle *handle)
-{
-    hg_context_t *context = handle->info.context;
-    bool is_added = false;
-
-    amg_context_enter(context); /* until its transfer is in flight */
-    amg_lock_lock(&context->rpc->lock);
-    is_added = amg_order_fetch_locked(handle);
-    if (is_added) {
-        amg_list_push(&context->rpc->pulls.waiting, &handle->link);
-        pulls_start_locked(context);
-    }
-    amg_lock_unlock(&context->rpc->lock);
-    if (!is_added)
-        amg_context_leave(context);
-    return is_added;
-}
-
-/* Returns the room of a call that is about to run, or whose pull failed. */
-static void pulls_end(struct hg_handle *handle)
-{
-    hg_context_t *context = handle->info.context;
-
-    amg_lock_lock(&context->rpc->lock);
-    AMG_ASSERT(context->rpc->pulls.len >= handle->pull_len);
-    context->rpc->pulls.len -= handle->pull_len;
-    pulls_start_locked(context);
-    amg_lock_unlock(&context->rpc->lock);
-}
-
-void amg_pulls_refuse(hg_context_t *context)
-{
-    struct amg_link *link = NULL;
-
-    do {
-        amg_lock_lock(&context->rpc->lock);
-        link = amg_list_pop(&context->rpc->pulls.waiting);
-        amg_lock_unlock(&context->rpc->lock);
-        if (link == NULL)
-            continue;
-        pull_refuse(amg_container_of(link, struct hg_handle, link), HG_CANCELED,
-            "its context ends");
-        amg_context_leave(context);
-    } while (link != NULL);
-}
-
 /* Nothing that arrived is trusted: the head is checked, the id looked up, and
  * every error is answered with a code (one-way: dropped), with one line in the
  * log that names the peer. */
@@ -212,7 +105,7 @@ AMG_NOINLINE static void long_begin(struct hg_handle *handle)
     if (handle->arrival->is_long)
         amg_arrival_begin(handle->arrival, amg_handle_ep(handle)->held);
     else
-        pulls_end(handle);
+        amg_pulls_end(handle);
 }
 
 static void serve_run(struct amg_cq_entry *entry)
@@ -236,62 +129,6 @@ static AMG_INLINE void serve_queue(struct hg_handle *handle)
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
-/* Answers with a code, and counts the reply. */
-static hg_return_t call_answer(struct hg_handle *handle, hg_return_t ret)
-{
-    hg_return_t rc = amg_respond_code(handle, ret);
-
-    amg_counters_add_some(&handle->info.context->counters,
-        AMG_COUNT_REPLIES_SENT, rc == HG_SUCCESS);
-    return rc;
-}
-
-/* Answers with a code, and logs the reason; the user never sees this call. */
-static void serve_refuse(
-    struct hg_handle *handle, hg_return_t ret, const char *why)
-{
-    char text[256];
-
-    AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
-        amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
-        handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
-    amg_respond_end(handle, ret);
-}
-
-static void pull_refuse(
-    struct hg_handle *handle, hg_return_t ret, const char *why)
-{
-    AMG_ASSERT(amg_handle_state(handle) == AMG_HANDLE_PULLING);
-    amg_order_end(handle, true);
-    serve_refuse(handle, ret, why);
-}
-
-static void args_pulled(struct hg_handle *handle, hg_return_t rc)
-{
-    /* The empty answer tells a one-way origin that its memory is free. */
-    if (rc == HG_SUCCESS && handle->is_one_way)
-        rc = call_answer(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
-    if (rc != HG_SUCCESS) {
-        pulls_end(handle);
-        pull_refuse(handle, rc, "its long arguments could not be pulled");
-        return;
-    }
-    amg_handle_move_state(handle, AMG_HANDLE_PULLING, AMG_HANDLE_WAITING);
-    amg_order_end(handle, false);
-}
-
-/* Pulls the long arguments of a call that has room. */
-static void serve_pull(struct hg_handle *handle)
-{
-    hg_return_t rc =
-        amg_overflow_fetch(handle, &handle->in, handle->pull_len, args_pulled);
-
-    if (rc == HG_SUCCESS)
-        return;
-    pulls_end(handle);
-    pull_refuse(handle, rc, "the pull of its long arguments cannot start");
-}
-
 /* Continues with a valid request: is its RPC registered? */
 static void serve_known(struct hg_handle *handle)
 {
@@ -299,14 +136,17 @@ static void serve_known(struct hg_handle *handle)
         handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
     if (handle->rpc == NULL) {
         if (!early_keep(handle))
-            serve_refuse(handle, HG_NOENTRY, "the RPC is not registered here");
+            amg_respond_refuse(
+                handle, HG_NOENTRY, "the RPC is not registered here");
     } else if (handle->rpc->callback == NULL) {
-        serve_refuse(handle, HG_INVALID_ARG, "the RPC has no callback here");
+        amg_respond_refuse(
+            handle, HG_INVALID_ARG, "the RPC has no callback here");
     } else if (handle->is_long && !handle->arrival->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
-        if (!pulls_add(handle))
-            serve_refuse(handle, HG_NOMEM, "no memory for its long arguments");
+        if (!amg_pulls_add(handle))
+            amg_respond_refuse(
+                handle, HG_NOMEM, "no memory for its long arguments");
     } else {
         amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
         amg_order_queue(handle->info.context, handle->addr.peer,
@@ -322,7 +162,7 @@ AMG_NOINLINE static void serve_created(struct hg_handle *handle)
     if (rc == HG_SUCCESS)
         serve_known(handle);
     else
-        serve_refuse(
+        amg_respond_refuse(
             handle, rc, "the program's callback for new handles failed");
 }
 
@@ -341,9 +181,10 @@ static void serve_request(
     else
         handle->is_long |= handle->arrival->is_long;
     if (rc != HG_SUCCESS)
-        serve_refuse(handle, rc, "the descriptor of its arguments is damaged");
+        amg_respond_refuse(
+            handle, rc, "the descriptor of its arguments is damaged");
     else if (header->user_len != rpcs->in_offset)
-        serve_refuse(handle, HG_PROTOCOL_ERROR,
+        amg_respond_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
     else
@@ -365,7 +206,7 @@ static void serve_refuse_without_handle(
     amg_addr_init_from(context->cls, route, arrival->from, &handle.addr);
     AMG_LOG_ERROR("rpc", "no memory for a handle; a request of %s is refused",
         amg_addr_text(&handle.addr, text, sizeof(text)));
-    (void)call_answer(&handle, HG_NOMEM);
+    (void)amg_respond_code(&handle, HG_NOMEM);
     amg_addr_fini(&handle.addr);
     ep->transport->msg.release(ep, arrival);
 }
@@ -421,19 +262,20 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
 
     handle->info.id = 0;
     if (rc != HG_SUCCESS) {
-        serve_refuse(handle, rc, why);
+        amg_respond_refuse(handle, rc, why);
         return;
     }
     handle->info.id = header.id;
     if (!flags_are_right(arrival, &header)) {
-        serve_refuse(handle, HG_PROTOCOL_ERROR,
+        amg_respond_refuse(handle, HG_PROTOCOL_ERROR,
             "its flags contradict the way it was sent");
         return;
     }
     if ((header.flags & AMG_HEADER_ACK) == 0) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
         if (amg_context_is_unposted(context))
-            serve_refuse(handle, HG_CANCELED, "its context receives no more");
+            amg_respond_refuse(
+                handle, HG_CANCELED, "its context receives no more");
         else
             serve_request(handle, &header);
         return;
@@ -441,7 +283,7 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
     if (arrival->is_one_way)
         amg_respond_take_ack(context, &handle->addr, header.id);
     else
-        (void)amg_respond_code(handle, HG_SUCCESS);
+        amg_respond_to_probe(handle);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
     amg_handle_unref(handle);
 }
@@ -533,8 +375,7 @@ static AMG_INLINE void serve_found(hg_context_t *context, unsigned route,
 AMG_NOINLINE static void serve_searched(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
-    struct amg_rpc *rpc =
-        amg_rpc_search(amg_rpc_class_of(context->cls), arrival_id(arrival));
+    struct amg_rpc *rpc = amg_rpc_find(context->cls, arrival_id(arrival));
 
     if (rpc != NULL)
         serve_found(context, route, arrival, rpc);
@@ -607,7 +448,7 @@ static void serve_several(
         if (handle == NULL)
             return;
         handle->info.id = arrival_id(arrival);
-        serve_refuse(handle, ret, why);
+        amg_respond_refuse(handle, ret, why);
         return;
     }
     amg_counters_add_some(
@@ -697,4 +538,18 @@ void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs)
     };
 
     amg_rpc_class_attach(cls, rpcs, &ops);
+}
+
+void amg_serve_look(hg_context_t *context, uint64_t now_ns)
+{
+    early_look(context);
+    amg_unanswered_look(context, now_ns);
+    amg_respond_look(context, now_ns);
+}
+
+void amg_serve_end(hg_context_t *context)
+{
+    early_serve(context, 0);
+    amg_pulls_refuse(context);
+    amg_unanswered_look(context, AMG_CONTEXT_NEVER);
 }

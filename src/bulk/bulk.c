@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handle: memory exposed here, or the description of memory elsewhere.
+/* Bulk handle: memory exposed here, or the description of memory elsewhere; and
+ * a handle as bytes.
  *
  * A local handle is registered with the drivers when its keys are first needed,
  * because most handles at the target of an RPC are never sent on. The last
@@ -7,14 +8,18 @@
  * may unmap the segments as soon as it has freed the handle. */
 #include "bulk/bulk.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/pool.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pool.h"
+#include "mercury_class.h"
+#include "mercury_proc.h"
+#include "mercury_proc_bulk.h"
 #include "transport/self.h"
 
 static struct amg_attic attic; /* of bulk handles */
@@ -29,8 +34,10 @@ static size_t starts_count(uint32_t count)
                : (count - 1) / AMG_BULK_STARTS_STEP + 1;
 }
 
-hg_return_t amg_bulk_make(
-    hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk)
+/* Creates a handle for `count` segments, which are not set, with one reference.
+ * HG_NOMEM. */
+static hg_return_t bulk_make(hg_class_t *cls, uint32_t count, bool is_internal,
+    struct hg_bulk **ret_bulk)
 {
     struct amg_segment *segments = NULL;
     struct hg_bulk *bulk = NULL;
@@ -53,6 +60,9 @@ hg_return_t amg_bulk_make(
     bulk->segments = segments == NULL ? bulk->near : segments;
     amg_refs_set(&bulk->refs, 1);
     amg_lock_init(&bulk->lock);
+    bulk->is_internal = is_internal;
+    if (!is_internal)
+        amg_class_count(cls, AMG_CLASS_BULKS, 1);
     *ret_bulk = bulk;
     return HG_SUCCESS;
 }
@@ -78,9 +88,8 @@ void amg_bulk_ref(struct hg_bulk *bulk)
 static hg_return_t bulk_unregister(struct hg_bulk *bulk)
 {
     unsigned timeout_ms = (unsigned)amg_env_number(AMG_ENV_FREE_TIMEOUT);
-    unsigned route = 0;
 
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_mem *mem = bulk->mems[route];
         hg_return_t rc = HG_SUCCESS;
 
@@ -122,14 +131,14 @@ void amg_bulk_leave(struct hg_bulk *bulk)
 hg_return_t amg_bulk_register(struct hg_bulk *bulk)
 {
     hg_return_t rc = HG_SUCCESS;
-    unsigned route = 0;
 
     if (!bulk->is_local)
         return HG_SUCCESS;
     /* NOTE(not a leaf): the drivers take their own locks inside; they never use
      * a bulk handle, so the order of locks is fixed. */
     amg_lock_lock(&bulk->lock);
-    for (route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered;
+         route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
 
         if (domain == NULL || bulk->mems[route] != NULL)
@@ -154,15 +163,16 @@ bool amg_bulk_came_back(const struct hg_bulk *bulk)
                                bulk->segments, bulk->count);
 }
 
-uint64_t amg_bulk_sealed(struct hg_bulk *bulk)
+/* Called once, when all segments are set: makes amg_bulk_find() fast. Returns
+ * the total size. */
+static uint64_t bulk_sealed(struct hg_bulk *bulk)
 {
     uint64_t *starts = (uint64_t *)(void *)(bulk->segments + bulk->count);
     uint64_t offset = 0;
-    uint32_t i = 0;
 
     if (starts_count(bulk->count) > 0)
         bulk->starts = starts;
-    for (i = 0; i < bulk->count; i++) {
+    for (uint32_t i = 0; i < bulk->count; i++) {
         if (bulk->starts != NULL && i % AMG_BULK_STARTS_STEP == 0)
             starts[i / AMG_BULK_STARTS_STEP] = offset;
         offset += bulk->segments[i].len;
@@ -204,29 +214,27 @@ uint32_t amg_bulk_find(
     return i;
 }
 
-void amg_bulk_copy_out(const struct hg_bulk *bulk, void *ret_bytes)
+/* A handle of memory of this process, whose segments are not set. */
+static hg_return_t local_make(hg_class_t *cls, uint32_t count, uint8_t flags,
+    bool is_internal, struct hg_bulk **ret_bulk)
 {
-    char *to = ret_bytes;
-    uint32_t i = 0;
+    hg_return_t rc = bulk_make(cls, count, is_internal, ret_bulk);
 
-    for (i = 0; i < bulk->count; i++) {
-        if (bulk->segments[i].len > 0)
-            memcpy(to, bulk->segments[i].base, bulk->segments[i].len);
-        to += bulk->segments[i].len;
-    }
+    if (rc != HG_SUCCESS)
+        return rc;
+    (*ret_bulk)->flags = flags;
+    (*ret_bulk)->is_local = true;
+    return HG_SUCCESS;
 }
 
 hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     uint8_t flags, struct hg_bulk **ret_bulk)
 {
     struct hg_bulk *bulk = NULL;
-    hg_return_t rc = amg_bulk_make(cls, 1, &bulk);
+    hg_return_t rc = local_make(cls, 1, flags, true, &bulk);
 
     if (rc != HG_SUCCESS)
         return rc;
-    bulk->flags = flags;
-    bulk->is_local = true;
-    bulk->is_internal = true;
     bulk->segments[0].base = data;
     bulk->segments[0].len = len;
     bulk->len = len;
@@ -239,15 +247,12 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk)
 {
     struct hg_bulk *bulk = NULL;
-    hg_return_t rc = amg_bulk_make(cls, count, &bulk);
+    hg_return_t rc = local_make(cls, count, flags, false, &bulk);
 
     if (rc != HG_SUCCESS)
         return rc;
-    bulk->flags = flags;
-    bulk->is_local = true;
     fill(arg, bulk->segments);
-    bulk->len = amg_bulk_sealed(bulk);
-    amg_class_count(cls, AMG_CLASS_BULKS, 1);
+    bulk->len = bulk_sealed(bulk);
     *ret_bulk = bulk;
     return HG_SUCCESS;
 }
@@ -258,9 +263,8 @@ static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     const hg_size_t *buf_sizes, uint64_t *ret_len)
 {
     uint64_t len = 0;
-    uint32_t i = 0;
 
-    for (i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (buf_sizes[i] > UINT64_MAX - len) {
             AMG_LOG_ERROR("bulk",
                 "segment %u of %u: the sizes add up to more than 2^64 bytes", i,
@@ -285,7 +289,6 @@ static hg_return_t segments_set(
     struct hg_bulk *bulk, void *const *buf_ptrs, const hg_size_t *buf_sizes)
 {
     char *next = NULL;
-    uint32_t i = 0;
 
     if (buf_ptrs == NULL && bulk->len > 0) {
         bulk->owned = amg_class_pool_alloc(
@@ -294,7 +297,7 @@ static hg_return_t segments_set(
             return HG_NOMEM;
         next = bulk->owned;
     }
-    for (i = 0; i < bulk->count; i++) {
+    for (uint32_t i = 0; i < bulk->count; i++) {
         bulk->segments[i].base = buf_ptrs == NULL ? next : buf_ptrs[i];
         bulk->segments[i].len = buf_sizes[i];
         if (next != NULL)
@@ -324,19 +327,16 @@ hg_return_t HG_Bulk_create(hg_class_t *hg_class, hg_uint32_t count,
     rc = sizes_check(count, buf_ptrs, buf_sizes, &len);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_bulk_make(hg_class, count, &bulk);
+    rc = local_make(hg_class, count, flags, false, &bulk);
     if (rc != HG_SUCCESS)
         return rc;
-    bulk->flags = flags;
-    bulk->is_local = true;
     bulk->len = len;
     rc = segments_set(bulk, buf_ptrs, buf_sizes);
-    amg_class_count(hg_class, AMG_CLASS_BULKS, 1);
     if (rc != HG_SUCCESS) {
         bulk_destroy(bulk);
         return rc;
     }
-    (void)amg_bulk_sealed(bulk);
+    (void)bulk_sealed(bulk);
     *handle = bulk;
     return HG_SUCCESS;
 }
@@ -439,4 +439,346 @@ hg_uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle)
 hg_uint8_t HG_Bulk_get_flags(hg_bulk_t handle)
 {
     return handle == HG_BULK_NULL ? 0 : handle->flags & BULK_FLAGS;
+}
+
+/* Handles as bytes: a descriptor, by the program or as an argument.
+ *
+ *   off  len
+ *     0    1  version, 1
+ *     1    1  HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY: what others may do
+ *     2    1  1 eager data follow | 2 bound to an address
+ *     3    1  number of keys
+ *     4    4  number of segments n
+ *     8   16  per segment, n times: address (8), length (8)
+ *         2+k per key: route (1), length k (1), the driver's k bytes
+ *         3+a when bound: context id (1), length a (2), address string with NUL
+ *           e when eager: all bytes of the segments
+ *
+ * In the byte order of the machine. The reader trusts none of it: counts and
+ * lengths are checked against the bytes received. */
+
+enum {
+    PACK_VERSION = 1,
+    PACK_EAGER = AMG_BULK_PACK_EAGER,
+    PACK_BOUND = 2,
+    PACK_FIXED_LEN = 8,
+    PACK_SEGMENT_LEN = 16,
+    ADDR_CAP = 256, /* longer than any address string of ours */
+};
+
+/* Segments in memory look as in the descriptor: one copy writes all. */
+static_assert(sizeof(struct amg_segment) == PACK_SEGMENT_LEN &&
+                  offsetof(struct amg_segment, base) == 0 &&
+                  offsetof(struct amg_segment, len) == 8 && sizeof(void *) == 8,
+    "the wire's segment");
+
+static size_t bound_text(const struct hg_bulk *bulk, char *ret_text)
+{
+    size_t len = ADDR_CAP;
+
+    if (bulk->bound.peer == NULL ||
+        amg_addr_format(&bulk->bound, ret_text, &len) != HG_SUCCESS)
+        return 0;
+    return len;
+}
+
+uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags)
+{
+    uint64_t len = PACK_FIXED_LEN + (uint64_t)bulk->count * PACK_SEGMENT_LEN;
+    char text[ADDR_CAP];
+    size_t text_len = bound_text(bulk, text);
+
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        if (bulk->keys[route].len > 0)
+            len += 2u + bulk->keys[route].len;
+    if (text_len > 0)
+        len += 3 + text_len;
+    if ((flags & AMG_BULK_PACK_EAGER) != 0)
+        len += bulk->len;
+    return len;
+}
+
+static char *put_bytes(char *to, const void *from, size_t len)
+{
+    memcpy(to, from, len);
+    return to + len;
+}
+
+void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
+{
+    bool is_eager = (flags & AMG_BULK_PACK_EAGER) != 0;
+    char text[ADDR_CAP];
+    uint16_t text_len = (uint16_t)bound_text(bulk, text);
+    uint8_t head[4] = {PACK_VERSION, bulk->flags, 0, 0};
+    struct amg_seg_iter from = {bulk->segments, bulk->count, 0, 0};
+    char *to = ret_bytes;
+
+    head[2] = (uint8_t)((is_eager ? PACK_EAGER : 0) |
+                        (text_len > 0 ? PACK_BOUND : 0));
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
+        head[3] = (uint8_t)(head[3] + (bulk->keys[route].len > 0 ? 1 : 0));
+    to = put_bytes(to, head, sizeof(head));
+    to = put_bytes(to, &bulk->count, sizeof(bulk->count));
+    to = put_bytes(to, bulk->segments, (size_t)bulk->count * PACK_SEGMENT_LEN);
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
+        const struct amg_key *key = &bulk->keys[route];
+        uint8_t key_head[2] = {(uint8_t)route, key->len};
+
+        if (key->len == 0)
+            continue;
+        to = put_bytes(to, key_head, sizeof(key_head));
+        to = put_bytes(to, key->bytes, key->len);
+    }
+    if (text_len > 0) {
+        to = put_bytes(to, &bulk->bound_context, 1);
+        to = put_bytes(to, &text_len, sizeof(text_len));
+        to = put_bytes(to, text, text_len);
+    }
+    if (is_eager)
+        amg_seg_iter_gather(to, &from, bulk->len);
+}
+
+/* Reader of a descriptor: the position and the bytes left. */
+struct reader {
+    const char *next;
+    uint64_t left;
+    hg_return_t ret; /* error of a read, if not a malformed descriptor */
+};
+
+static bool take_bytes(struct reader *reader, void *to, uint64_t len)
+{
+    if (len > reader->left) {
+        reader->ret = HG_OVERFLOW;
+        return false;
+    }
+    memcpy(to, reader->next, len);
+    reader->next += len;
+    reader->left -= len;
+    return true;
+}
+
+static bool read_segments(struct reader *reader, struct hg_bulk *bulk)
+{
+    if (!take_bytes(
+            reader, bulk->segments, (uint64_t)bulk->count * PACK_SEGMENT_LEN))
+        return false;
+    for (uint32_t i = 0; i < bulk->count; i++) {
+        if (bulk->segments[i].len > UINT64_MAX - bulk->len)
+            return false;
+        bulk->len += bulk->segments[i].len;
+    }
+    return true;
+}
+
+static bool read_keys(
+    struct reader *reader, struct hg_bulk *bulk, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct amg_key key = {0};
+        uint8_t head[2];
+
+        if (!take_bytes(reader, head, sizeof(head)) || head[1] == 0 ||
+            head[1] > AMG_KEY_LEN_MAX)
+            return false;
+        key.len = head[1];
+        if (!take_bytes(reader, key.bytes, key.len))
+            return false;
+        /* A route that this build does not know is ignored. */
+        if (head[0] < AMG_ROUTE_COUNT)
+            bulk->keys[head[0]] = key;
+    }
+    return true;
+}
+
+static bool read_bound(struct reader *reader, struct hg_bulk *bulk)
+{
+    char text[ADDR_CAP];
+    uint16_t len = 0;
+
+    if (!take_bytes(reader, &bulk->bound_context, 1) ||
+        !take_bytes(reader, &len, sizeof(len)) || len == 0 || len > ADDR_CAP ||
+        !take_bytes(reader, text, len) || text[len - 1] != '\0')
+        return false;
+    return amg_addr_parse(bulk->cls, text, &bulk->bound) == HG_SUCCESS;
+}
+
+static bool read_eager(struct reader *reader, struct hg_bulk *bulk)
+{
+    if (bulk->len == 0)
+        return false;
+    if (bulk->len > reader->left) {
+        reader->ret = HG_OVERFLOW;
+        return false;
+    }
+    bulk->eager = amg_mem_alloc(bulk->len);
+    if (bulk->eager == NULL) {
+        reader->ret = HG_NOMEM;
+        return false;
+    }
+    return take_bytes(reader, bulk->eager, bulk->len);
+}
+
+hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
+    bool is_internal, struct hg_bulk **ret_bulk)
+{
+    struct reader reader = {
+        .next = bytes, .left = len, .ret = HG_PROTOCOL_ERROR};
+    struct hg_bulk *bulk = NULL;
+    uint32_t count = 0;
+    uint8_t head[4];
+
+    if (!take_bytes(&reader, head, sizeof(head)) ||
+        !take_bytes(&reader, &count, sizeof(count)) ||
+        head[0] != PACK_VERSION || count == 0)
+        goto refuse;
+    if (count > reader.left / PACK_SEGMENT_LEN) {
+        reader.ret = HG_OVERFLOW;
+        goto refuse;
+    }
+    if (bulk_make(cls, count, is_internal, &bulk) != HG_SUCCESS)
+        return HG_NOMEM;
+    bulk->flags = head[1] & HG_BULK_READWRITE;
+    if (!read_segments(&reader, bulk) || !read_keys(&reader, bulk, head[3]) ||
+        ((head[2] & PACK_BOUND) != 0 && !read_bound(&reader, bulk)) ||
+        ((head[2] & PACK_EAGER) != 0 && !read_eager(&reader, bulk)))
+        goto drop_bulk;
+    (void)bulk_sealed(bulk);
+    *ret_bulk = bulk;
+    return HG_SUCCESS;
+
+drop_bulk:
+    amg_bulk_unref(bulk);
+refuse:
+    AMG_LOG_WARNING("bulk",
+        "%llu bytes are not a bulk descriptor of this version (%s); dropped",
+        (unsigned long long)len, HG_Error_to_string(reader.ret));
+    return reader.ret;
+}
+
+/* Small read-only data are sent with the descriptor if the message has room for
+ * both: that saves the target a round trip. */
+static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
+{
+    bool is_wanted = (hg_proc_get_flags(proc) & HG_PROC_BULK_EAGER) != 0;
+    uint64_t left = hg_proc_get_size_left(proc);
+    uint64_t need = sizeof(uint64_t);
+
+    if (!is_wanted || !bulk->is_local || bulk->flags != HG_BULK_READ_ONLY ||
+        bulk->len == 0 || bulk->len > left || hg_proc_get_extra_buf(proc))
+        return 0;
+    need += amg_bulk_packed_len(bulk, AMG_BULK_PACK_EAGER);
+    return need <= left ? AMG_BULK_PACK_EAGER : 0;
+}
+
+static hg_return_t proc_encode(hg_proc_t proc, struct hg_bulk *bulk)
+{
+    uint64_t len = 0;
+    unsigned flags = 0;
+    void *room = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (bulk == HG_BULK_NULL)
+        return hg_proc_uint64_t(proc, &len);
+    rc = amg_bulk_register(bulk);
+    if (rc != HG_SUCCESS)
+        return rc;
+    flags = proc_pack_flags(proc, bulk);
+    len = amg_bulk_packed_len(bulk, flags);
+    rc = hg_proc_uint64_t(proc, &len);
+    if (rc != HG_SUCCESS)
+        return rc;
+    room = hg_proc_save_ptr(proc, len);
+    if (room == NULL)
+        return HG_OVERFLOW;
+    amg_bulk_pack(bulk, flags, room);
+    return hg_proc_restore_ptr(proc, room, len);
+}
+
+static hg_return_t proc_decode(hg_proc_t proc, struct hg_bulk **ret_bulk)
+{
+    uint64_t len = 0;
+    void *bytes = NULL;
+    hg_return_t rc = hg_proc_uint64_t(proc, &len);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    *ret_bulk = HG_BULK_NULL;
+    if (len == 0)
+        return HG_SUCCESS;
+    if (len > hg_proc_get_size_left(proc))
+        return HG_OVERFLOW;
+    bytes = hg_proc_save_ptr(proc, len);
+    if (bytes == NULL)
+        return HG_OVERFLOW;
+    rc = amg_bulk_unpack(hg_proc_get_class(proc), bytes, len, false, ret_bulk);
+    if (rc != HG_SUCCESS)
+        return rc;
+    return hg_proc_restore_ptr(proc, bytes, len);
+}
+
+hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
+{
+    struct hg_bulk **bulk = data;
+    hg_return_t rc = HG_SUCCESS;
+
+    switch (hg_proc_get_op(proc)) {
+    case HG_ENCODE:
+        return proc_encode(proc, *bulk);
+    case HG_DECODE:
+        return proc_decode(proc, bulk);
+    case HG_FREE:
+        if (*bulk != HG_BULK_NULL)
+            rc = amg_bulk_unref(*bulk);
+        *bulk = HG_BULK_NULL;
+        return rc;
+    }
+    return HG_INVALID_ARG;
+}
+
+/* Also here, data that a peer may write are not sent along: the copy would lack
+ * what the peer wrote. */
+static unsigned hand_pack_flags(const struct hg_bulk *bulk, unsigned long flags)
+{
+    return (flags & HG_BULK_EAGER) != 0 && bulk->is_local && bulk->len > 0 &&
+                   bulk->flags == HG_BULK_READ_ONLY
+               ? AMG_BULK_PACK_EAGER
+               : 0;
+}
+
+hg_size_t HG_Bulk_get_serialize_size(hg_bulk_t handle, unsigned long flags)
+{
+    if (handle == HG_BULK_NULL || amg_bulk_register(handle) != HG_SUCCESS)
+        return 0;
+    return amg_bulk_packed_len(handle, hand_pack_flags(handle, flags));
+}
+
+hg_return_t HG_Bulk_serialize(
+    void *buf, hg_size_t buf_size, unsigned long flags, hg_bulk_t handle)
+{
+    hg_return_t rc = HG_SUCCESS;
+    unsigned pack_flags = 0;
+    uint64_t len = 0;
+
+    if (!AMG_BULK_OK(handle) || !AMG_GIVEN(buf))
+        return amg_refusal();
+    rc = amg_bulk_register(handle);
+    if (rc != HG_SUCCESS)
+        return rc;
+    pack_flags = hand_pack_flags(handle, flags);
+    len = amg_bulk_packed_len(handle, pack_flags);
+    if (len > buf_size) {
+        AMG_LOG_ERROR("bulk", "the descriptor needs %llu bytes, not %llu",
+            (unsigned long long)len, (unsigned long long)buf_size);
+        return HG_OVERFLOW;
+    }
+    amg_bulk_pack(handle, pack_flags, buf);
+    return HG_SUCCESS;
+}
+
+hg_return_t HG_Bulk_deserialize(hg_class_t *hg_class, hg_bulk_t *handle,
+    const void *buf, hg_size_t buf_size)
+{
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(handle) || !AMG_GIVEN(buf))
+        return amg_refusal();
+    return amg_bulk_unpack(hg_class, buf, buf_size, false, handle);
 }

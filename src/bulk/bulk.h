@@ -50,19 +50,10 @@ struct hg_bulk {
                  !amg_class_is_inherited((bulk)->cls),                         \
         amg_refs_get(&(bulk)->refs) > 0, "bulk handle", (bulk))
 
-/* Creates a handle for `count` segments, which are not set, with one reference.
- * HG_NOMEM. */
-hg_return_t amg_bulk_make(
-    hg_class_t *cls, uint32_t count, struct hg_bulk **ret_bulk);
-
 /* Exposes `count` (> 0) segments, which `fill` writes at once, as a handle of
  * the user; their sizes add up to fewer than 2^64 bytes. HG_NOMEM. */
 hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk);
-
-/* Called once by the creator of an empty handle, when all segments are set:
- * makes amg_bulk_find() fast. Returns the total size. */
-uint64_t amg_bulk_sealed(struct hg_bulk *bulk);
 
 /* Exposes `len` bytes at `data`, not counted as the user's; takes `data` (of
  * amg_mem) and frees it with the handle. On an error `data` stays the
@@ -96,10 +87,7 @@ static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
 uint32_t amg_bulk_find(
     const struct hg_bulk *bulk, uint64_t offset, uint64_t *ret_into);
 
-/* Copies all bytes of a local handle. */
-void amg_bulk_copy_out(const struct hg_bulk *bulk, void *ret_bytes);
-
-/* bulk_pack.c: a handle as bytes. */
+/* A handle as bytes. */
 
 enum { AMG_BULK_PACK_EAGER = 1 };
 

@@ -27,6 +27,14 @@
 
 enum { CACHE_LINE = 64 };
 
+/* The program's part of its transfer. */
+struct asked {
+    struct amg_cq_entry entry;
+    uint64_t id; /* 0: the program wanted none */
+    hg_cb_t callback;
+    struct hg_cb_info info;
+};
+
 /* Owned by the library until `done` is called, then by the callee. */
 struct hg_op_id {
     struct amg_transfer_plan plan;
@@ -37,8 +45,8 @@ struct hg_op_id {
     hg_return_t ret;
     struct amg_lock lock; /* guards is_cancelled and is_posted, unless final */
     bool is_cancelled;
-    bool is_posted;                  /* posted, and its step has not run */
-    struct amg_transfer_asked asked; /* guarded by its owner */
+    bool is_posted;     /* posted, and its step has not run */
+    struct asked asked; /* guarded by its owner */
     struct amg_op op;
 };
 
@@ -318,11 +326,6 @@ void *amg_transfer_owner(const struct hg_op_id *transfer)
     return transfer->owner;
 }
 
-struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer)
-{
-    return &transfer->asked;
-}
-
 void amg_transfer_end(struct hg_op_id *transfer)
 {
     hg_context_t *context = transfer->plan.context;
@@ -338,11 +341,11 @@ void amg_transfer_end(struct hg_op_id *transfer)
  * has the ids of transfers that have not called back. */
 
 static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards ids and ids_last */
-static struct amg_map ids; /* id -> struct amg_transfer_asked */
+static struct amg_map ids;                     /* id -> struct asked */
 static uint64_t ids_last;
 
 /* HG_NOMEM: the transfer has no id. */
-static hg_return_t id_give(struct amg_transfer_asked *asked)
+static hg_return_t id_give(struct asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;
 
@@ -355,7 +358,7 @@ static hg_return_t id_give(struct amg_transfer_asked *asked)
     return rc;
 }
 
-static void id_take_back(struct amg_transfer_asked *asked)
+static void id_take_back(struct asked *asked)
 {
     if (asked->id == 0)
         return;
@@ -366,18 +369,17 @@ static void id_take_back(struct amg_transfer_asked *asked)
 
 static void asked_run(struct amg_cq_entry *entry)
 {
-    struct amg_transfer_asked *asked =
-        amg_container_of(entry, struct amg_transfer_asked, entry);
+    struct asked *asked = amg_container_of(entry, struct asked, entry);
 
     id_take_back(asked);
     if (asked->callback != NULL)
         asked->callback(&asked->info);
-    amg_transfer_end(asked->transfer);
+    amg_transfer_end(amg_container_of(asked, struct hg_op_id, asked));
 }
 
 static void asked_done(struct hg_op_id *transfer)
 {
-    struct amg_transfer_asked *asked = amg_transfer_asked(transfer);
+    struct asked *asked = &transfer->asked;
     hg_context_t *context = amg_transfer_owner(transfer);
 
     asked->info.ret = amg_transfer_result(transfer);
@@ -388,18 +390,17 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
     hg_cb_t callback, void *arg, hg_op_id_t *op_id)
 {
     struct hg_op_id *transfer = NULL;
-    struct amg_transfer_asked *asked = NULL;
+    struct asked *asked = NULL;
     hg_return_t rc = HG_SUCCESS;
 
     plan->is_uncancellable = op_id == NULL || op_id == HG_OP_ID_IGNORE;
     rc = amg_transfer_create(plan, asked_done, plan->context, &transfer);
     if (rc != HG_SUCCESS)
         return rc;
-    asked = amg_transfer_asked(transfer);
+    asked = &transfer->asked;
     asked->entry.run = asked_run;
     asked->entry.is_incoming = amg_role.is_serving;
     amg_role.has_posted = true;
-    asked->transfer = transfer;
     asked->id = 0;
     asked->callback = callback;
     asked->info = (struct hg_cb_info){.arg = arg, .type = HG_CB_BULK};
@@ -488,7 +489,7 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
 
 hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 {
-    struct amg_transfer_asked *asked = NULL;
+    struct asked *asked = NULL;
 
     if (!AMG_GIVEN(op_id))
         return HG_INVALID_ARG;
@@ -497,7 +498,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
     amg_lock_lock(&ids_lock);
     asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
     if (asked != NULL)
-        amg_transfer_cancel(asked->transfer);
+        amg_transfer_cancel(amg_container_of(asked, struct hg_op_id, asked));
     amg_lock_unlock(&ids_lock);
     return HG_SUCCESS;
 }

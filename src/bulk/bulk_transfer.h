@@ -3,7 +3,6 @@
 #ifndef AMG_BULK_BULK_TRANSFER_H
 #define AMG_BULK_BULK_TRANSFER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "bulk/bulk.h"
@@ -30,16 +29,6 @@ struct amg_transfer_plan {
     bool is_uncancellable; /* amg_transfer_cancel() will not be called */
 };
 
-/* The program's part of its transfer. Used by bulk_transfer.c only, and
- * embedded in the transfer so that a transfer is one object. */
-struct amg_transfer_asked {
-    struct amg_cq_entry entry;
-    struct hg_op_id *transfer;
-    uint64_t id; /* 0: the program wanted none */
-    hg_cb_t callback;
-    struct hg_cb_info info;
-};
-
 struct hg_op_id;
 
 /* Creates and frees the pool of a context's transfers. HG_NOMEM. */
@@ -64,8 +53,6 @@ void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);
 void *amg_transfer_owner(const struct hg_op_id *transfer);
-/* The program's part; at first with the contents of an earlier use. */
-struct amg_transfer_asked *amg_transfer_asked(struct hg_op_id *transfer);
 
 /* Frees a transfer, and drops its references to the handles. */
 void amg_transfer_end(struct hg_op_id *transfer);

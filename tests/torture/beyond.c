@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A pull of more bytes than the origin exposes. The API refuses one that the
  * handle does not have, so the bytes of the handle are changed on their way:
- * its last segment is longer than the exposed one (bulk/bulk_pack.c has the
+ * its last segment is longer than the exposed one (bulk/bulk.c has the
  * format). The exposer must refuse it before any byte is copied. */
 #include <inttypes.h>
 #include <stdlib.h>

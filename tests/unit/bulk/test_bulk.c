@@ -89,17 +89,6 @@ static void test_bulk_offsets_find_their_segment_among_many(void **state)
     assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
 }
 
-static void test_bulk_copies_all_bytes(void **state)
-{
-    hg_bulk_t bulk = bulk_make();
-    char copy[LEN + 1] = "";
-
-    (void)state;
-    amg_bulk_copy_out(bulk, copy);
-    assert_string_equal(copy, block);
-    assert_int_equal(HG_Bulk_free(bulk), HG_SUCCESS);
-}
-
 static void test_bulk_of_users_is_counted(void **state)
 {
     hg_bulk_t bulk = bulk_make();
@@ -169,7 +158,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bulk_offsets_find_their_segment),
         cmocka_unit_test(test_bulk_offsets_find_their_segment_among_many),
-        cmocka_unit_test(test_bulk_copies_all_bytes),
         cmocka_unit_test(test_bulk_of_users_is_counted),
         cmocka_unit_test(test_bulk_is_registered_once_and_late),
         cmocka_unit_test(test_bulk_left_to_a_silent_peer_is_not_counted),

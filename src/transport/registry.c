@@ -4,12 +4,18 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 
 static const char uri_mark[] = "://";
+
+enum {
+    SLOTS_AT = offsetof(struct amg_transport, domain),
+    SLOTS = (sizeof(struct amg_transport) - SLOTS_AT) / sizeof(void (*)(void)),
+};
 
 /* The characters of a class or protocol name; ';' joins libfabric providers,
  * as in "tcp;ofi_rxm". */
@@ -167,61 +173,25 @@ static bool name_is_valid(const char *name)
            uri.scheme_len == strlen(name);
 }
 
-/* The name of the first slot that is not set, or NULL. */
-static const char *slot_missing(const struct amg_transport *t)
+/* The number of the first slot that is not set, beginning with 0 in the order
+ * of struct amg_transport, or SLOTS: each slot is one pointer. */
+static size_t slot_missing(const struct amg_transport *transport)
 {
-    const struct {
-        bool is_set;
-        const char *name;
-    } slots[] = {
-        {t->domain.open != NULL, "domain.open"},
-        {t->domain.limits != NULL, "domain.limits"},
-        {t->domain.quiesce != NULL, "domain.quiesce"},
-        {t->domain.report != NULL, "domain.report"},
-        {t->domain.abandon != NULL, "domain.abandon"},
-        {t->domain.stop != NULL, "domain.stop"},
-        {t->domain.write_state != NULL, "domain.write_state"},
-        {t->domain.close != NULL, "domain.close"},
-        {t->ep.open != NULL, "ep.open"},
-        {t->ep.close != NULL, "ep.close"},
-        {t->ep.wait_fd != NULL, "ep.wait_fd"},
-        {t->ep.arm != NULL, "ep.arm"},
-        {t->ep.is_oversubscribed != NULL, "ep.is_oversubscribed"},
-        {t->ep.poll != NULL, "ep.poll"},
-        {t->ep.cancel != NULL, "ep.cancel"},
-        {t->addr.self != NULL, "addr.self"},
-        {t->addr.ref != NULL, "addr.ref"},
-        {t->addr.unref != NULL, "addr.unref"},
-        {t->addr.is_self != NULL, "addr.is_self"},
-        {t->addr.is_same != NULL, "addr.is_same"},
-        {t->addr.format != NULL, "addr.format"},
-        {t->addr.parse != NULL, "addr.parse"},
-        {t->msg.get_buf != NULL, "msg.get_buf"},
-        {t->msg.get_long_buf != NULL, "msg.get_long_buf"},
-        {t->msg.put_buf != NULL, "msg.put_buf"},
-        {t->msg.send_request != NULL, "msg.send_request"},
-        {t->msg.send_reply != NULL, "msg.send_reply"},
-        {t->msg.request_now != NULL, "msg.request_now"},
-        {t->msg.reply_now != NULL, "msg.reply_now"},
-        {t->msg.send_ack != NULL, "msg.send_ack"},
-        {t->msg.release != NULL, "msg.release"},
-        {t->msg.release_reply != NULL, "msg.release_reply"},
-        {t->bulk.reg != NULL, "bulk.reg"},
-        {t->bulk.unreg != NULL, "bulk.unreg"},
-        {t->bulk.key != NULL, "bulk.key"},
-        {t->bulk.put != NULL, "bulk.put"},
-        {t->bulk.get != NULL, "bulk.get"},
-    };
+    const char *slots = (const char *)transport + SLOTS_AT;
+    void (*slot)(void) = NULL;
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
-        if (!slots[i].is_set)
-            return slots[i].name;
-    return NULL;
+    for (; i < SLOTS; i++) {
+        memcpy(&slot, slots + i * sizeof(slot), sizeof(slot));
+        if (slot == NULL)
+            break;
+    }
+    return i;
 }
 
 hg_return_t amg_registry_check(const struct amg_transport *transport)
 {
-    const char *missing = NULL;
+    size_t missing = 0;
 
     AMG_ASSERT(transport != NULL);
     if (!name_is_valid(transport->name)) {
@@ -236,9 +206,10 @@ hg_return_t amg_registry_check(const struct amg_transport *transport)
         return HG_PROTOCOL_ERROR;
     }
     missing = slot_missing(transport);
-    if (missing != NULL) {
-        AMG_LOG_ERROR(
-            "cls", "driver %s: slot %s is not set", transport->name, missing);
+    if (missing < SLOTS) {
+        AMG_LOG_ERROR("cls",
+            "driver %s: slot %zu of struct amg_transport is not set",
+            transport->name, missing);
         return HG_PROTOCOL_ERROR;
     }
     return HG_SUCCESS;

@@ -43,7 +43,7 @@ hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri);
  * closed. */
 hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host);
 
-/* HG_PROTOCOL_ERROR, with the slot's name in the log: a slot is not set, or
+/* HG_PROTOCOL_ERROR, with the slot's number in the log: a slot is not set, or
  * the name or a scheme is no word of letters, digits, '_', '-', '.', ';' (and
  * one '+' in a scheme). A build with such a driver is broken. */
 hg_return_t amg_registry_check(const struct amg_transport *transport);

@@ -82,42 +82,36 @@ static inline void bytes_copy(void *to, const void *from, uint64_t len)
         memcpy(to, from, len);
 }
 
-/* Adjacent segments need no merging here. */
-void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len)
+/* Copies between a list and `len` bytes; adjacent segments need no merging. */
+static AMG_INLINE void bytes_move(
+    struct amg_seg_iter *list, char *bytes, uint64_t len, bool is_gather)
 {
-    char *next = to;
-
     while (len > 0) {
-        uint64_t left = segment_left(from);
+        uint64_t left = segment_left(list);
         uint64_t part = left < len ? left : len;
 
         if (!AMG_CONTRACT_OF("HG_Bulk_transfer", part > 0,
                 "the segments end before the transfer does"))
             return;
-        bytes_copy(next, amg_seg_iter_at(from), part);
-        from->into += part;
-        next += part;
+        if (is_gather)
+            bytes_copy(bytes, amg_seg_iter_at(list), part);
+        else
+            bytes_copy(amg_seg_iter_at(list), bytes, part);
+        list->into += part;
+        bytes += part;
         len -= part;
     }
+}
+
+void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len)
+{
+    bytes_move(from, to, len, true);
 }
 
 void amg_seg_iter_scatter(
     struct amg_seg_iter *to, const void *from, uint64_t len)
 {
-    const char *next = from;
-
-    while (len > 0) {
-        uint64_t left = segment_left(to);
-        uint64_t part = left < len ? left : len;
-
-        if (!AMG_CONTRACT_OF("HG_Bulk_transfer", part > 0,
-                "the segments end before the transfer does"))
-            return;
-        bytes_copy(amg_seg_iter_at(to), next, part);
-        to->into += part;
-        next += part;
-        len -= part;
-    }
+    bytes_move(to, (char *)(uintptr_t)from, len, false);
 }
 
 void amg_seg_iter_copy(

@@ -47,21 +47,6 @@ static uint64_t sum64_add(uint64_t sum, const uint8_t *bytes, size_t len)
     return sum;
 }
 
-size_t amg_checksum_len(hg_proc_hash_t hash)
-{
-    switch (hash) {
-    case HG_CRC16:
-        return sizeof(uint16_t);
-    case HG_CRC32:
-        return sizeof(uint32_t);
-    case HG_CRC64:
-        return sizeof(uint64_t);
-    case HG_NOHASH:
-        break;
-    }
-    return 0;
-}
-
 uint64_t amg_checksum_add(
     hg_proc_hash_t hash, uint64_t sum, const void *data, size_t len)
 {

@@ -13,9 +13,6 @@
 #include "mercury_core_types.h"
 #include "mercury_proc.h"
 
-/* Bytes of a checksum: 2, 4, 8; 0 for HG_NOHASH. */
-size_t amg_checksum_len(hg_proc_hash_t hash);
-
 /* Continues the checksum `sum` of earlier bytes with `len` bytes. The checksum
  * of no bytes is 0. With HG_NOHASH returns `sum`. */
 uint64_t amg_checksum_add(

@@ -131,12 +131,6 @@ static void buf_set(
     proc->sum = 0;
 }
 
-void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash)
-{
-    AMG_ASSERT(proc_used(proc) == 0);
-    proc->hash = hash;
-}
-
 hg_return_t hg_proc_create(
     hg_class_t *hg_class, hg_proc_hash_t hash, hg_proc_t *proc)
 {
@@ -360,7 +354,9 @@ hg_return_t hg_proc_flush(hg_proc_t proc)
 static hg_return_t sum_bytes(const struct hg_proc *proc, hg_size_t room,
     uint8_t ret_bytes[sizeof(uint64_t)], size_t *ret_len)
 {
-    size_t len = amg_checksum_len(proc->hash);
+    static const uint8_t lens[] = {
+        [HG_CRC16] = 2, [HG_CRC32] = 4, [HG_CRC64] = 8, [HG_NOHASH] = 0};
+    size_t len = lens[proc->hash];
     const uint16_t sum16 = (uint16_t)proc->sum;
     const uint32_t sum32 = (uint32_t)proc->sum;
 
@@ -368,12 +364,11 @@ static hg_return_t sum_bytes(const struct hg_proc *proc, hg_size_t room,
         return HG_OPNOTSUPPORTED;
     if (room < len)
         return HG_OVERFLOW;
-    if (len == sizeof(sum16))
-        memcpy(ret_bytes, &sum16, len);
-    else if (len == sizeof(sum32))
-        memcpy(ret_bytes, &sum32, len);
-    else
-        memcpy(ret_bytes, &proc->sum, len);
+    memcpy(ret_bytes,
+        len == 2   ? (const void *)&sum16
+        : len == 4 ? (const void *)&sum32
+                   : (const void *)&proc->sum,
+        len);
     *ret_len = len;
     return HG_SUCCESS;
 }

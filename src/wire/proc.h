@@ -64,9 +64,6 @@ static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     proc->extra_is_taken = false;
 }
 
-/* Enables a checksum of the bytes; before the first one. */
-void amg_proc_set_hash(struct hg_proc *proc, hg_proc_hash_t hash);
-
 /* Frees the extra buffer unless it was handed over. */
 void amg_proc_drop_extra(struct hg_proc *proc);
 static inline void amg_proc_fini(struct hg_proc *proc)

@@ -86,7 +86,7 @@ static const struct amg_calls_ops calls_ops = {
 
 void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits)
 {
-    amg_calls_init(&domain->calls, credits, &calls_ops);
+    amg_calls_init(&domain->calls, domain->lock, credits, &calls_ops);
 }
 
 hg_return_t amg_mpi_msg_get_buf(

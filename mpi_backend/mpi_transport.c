@@ -331,6 +331,7 @@ static hg_return_t transport_open(
     rc = amg_mpi_bulk_select(domain, how);
     if (comm.thread_level == MPI_THREAD_SERIALIZED)
         domain->lock = amg_mpi_comm_call_lock();
+    domain->calls.lock = domain->lock;
     amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {
         /* MPI may still use memory of the domain. */

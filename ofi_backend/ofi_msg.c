@@ -134,7 +134,7 @@ static const struct amg_calls_ops calls_ops = {
 
 void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
 {
-    amg_calls_init(&domain->calls, credits, &calls_ops);
+    amg_calls_init(&domain->calls, &domain->lock, credits, &calls_ops);
 }
 
 void amg_ofi_msg_fini(struct amg_ofi_domain *domain)

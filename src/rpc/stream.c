@@ -144,7 +144,7 @@ AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
     return rc;
 }
 
-/* Sets or clears the bit of a slot. The lock is held. */
+/* Sets or clears the bit of a slot. */
 static void unsent_set_locked(
     hg_context_t *context, const struct stream *stream, bool is_unsent)
 {
@@ -152,6 +152,7 @@ static void unsent_set_locked(
     unsigned bits =
         atomic_load_explicit(&context->unsent, memory_order_relaxed);
 
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
     atomic_store_explicit(&context->unsent,
         is_unsent ? bits | bit : bits & ~bit, memory_order_relaxed);
 }
@@ -159,6 +160,7 @@ static void unsent_set_locked(
 /* The message has left, or is lost. */
 static void stream_end_locked(hg_context_t *context, struct stream *stream)
 {
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
     AMG_ASSERT(stream->buf != NULL && stream->count > 0);
     stream->buf = NULL;
     stream->room = 0;
@@ -189,6 +191,7 @@ static hg_return_t stream_send_locked(
     unsigned route = stream->to.route;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
     message.len = (uint32_t)(stream->end - (char *)stream->buf->data);
     rc = ep->transport->msg.send_request(ep,
         (struct amg_target){stream->to.peer, 0}, message.buf, message.len,
@@ -224,8 +227,10 @@ static inline bool stream_fits(const struct stream *stream,
 }
 
 /* A call was written to the end of the message. */
-static inline void stream_grow_locked(struct stream *stream, uint32_t len)
+static inline void stream_grow_locked(
+    const struct amg_streams *streams, struct stream *stream, uint32_t len)
 {
+    AMG_ASSERT_HELD_BIAS(&streams->lock);
     stream->end += amg_record_len(len);
     stream->room -= amg_record_len(len);
     stream->count++;
@@ -246,6 +251,7 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     uint32_t room = context->rpc->streams->len_max;
     hg_return_t rc = ep->transport->msg.get_buf(ep, to->peer, &stream->buf);
 
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
     AMG_ASSERT(stream->room == 0);
     if (rc != HG_SUCCESS) {
         stream->buf = NULL;
@@ -266,7 +272,7 @@ static hg_return_t stream_begin_locked(hg_context_t *context,
     stream->room = room;
     stream->count = 0;
     amg_record_write(stream->end, arg, len);
-    stream_grow_locked(stream, len);
+    stream_grow_locked(context->rpc->streams, stream, len);
     amg_context_enter(context);
     unsent_set_locked(context, stream, true);
     atomic_thread_fence(memory_order_seq_cst); /* see hg_context.unsent */
@@ -344,6 +350,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
     bool is_next = stream_is_next(stream, to->peer, turn_now(context));
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
     if (stream->buf != NULL) {
         bool is_mine = stream->to.peer == to->peer;
 
@@ -390,7 +397,7 @@ AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
     amg_bias_lock(&streams->lock);
     if (stream_fits(stream, to->peer, id, len)) {
         amg_record_write(stream->end, arg, len);
-        stream_grow_locked(stream, len);
+        stream_grow_locked(streams, stream, len);
     } else {
         rc = call_send_locked(context, stream, to, id, arg, len);
     }
@@ -434,7 +441,7 @@ static AMG_INLINE enum way way_take(hg_context_t *context,
     } else if (len % sizeof(uint64_t) == 0 &&
                stream_fits(stream, peer, id, len)) {
         amg_record_write_words(stream->end, arg, len);
-        stream_grow_locked(stream, len);
+        stream_grow_locked(streams, stream, len);
         way = WAY_ADDED;
     }
     amg_bias_unlock_own(&streams->lock);

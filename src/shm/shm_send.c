@@ -789,7 +789,7 @@ hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
     struct amg_shm_stock *stocks = domain->bufs.stocks;
     uint32_t next = AMG_SHM_MSGBUFS;
 
-    amg_calls_init(&domain->calls, credits, &calls_ops);
+    amg_calls_init(&domain->calls, &domain->lock, credits, &calls_ops);
     stock_init(&stocks[AMG_SHM_STOCK_TRANSIT], 0, AMG_SHM_TRANSIT);
     stock_init(&stocks[AMG_SHM_STOCK_MSGBUFS], AMG_SHM_TRANSIT,
         AMG_SHM_MSGBUFS - AMG_SHM_TRANSIT);

@@ -22,10 +22,11 @@ enum {
 
 struct amg_op amg_call_cancelled;
 
-void amg_calls_init(
-    struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops)
+void amg_calls_init(struct amg_calls *calls, const struct amg_bias *lock,
+    uint16_t credits, const struct amg_calls_ops *ops)
 {
     calls->ops = ops;
+    calls->lock = lock;
     amg_flow_init(&calls->flow, credits);
     amg_table_init(&calls->table, AMG_TABLE_INDEX_MASK + 1u, "calls in flight");
     amg_list_init(&calls->waiting);
@@ -93,6 +94,7 @@ bool amg_calls_watch_is_due_locked(struct amg_calls *calls)
     struct amg_calls_watch *watch = &calls->watch;
     uint64_t now_ns = watch->period_ns == 0 ? 0 : amg_clock_ns();
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (watch->period_ns == 0 || now_ns < watch->next_ns)
         return false;
     watch->next_ns = now_ns + watch->period_ns;
@@ -135,6 +137,7 @@ void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
     unsigned count = transfers;
     unsigned periods = 0;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (peer->unanswered > 0 || peer->waiting != NULL)
         count +=
             amg_calls_waiting(&calls->table, owner) + (peer->waiting != NULL);
@@ -151,6 +154,7 @@ void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
 
 void amg_calls_watched_locked(const struct amg_calls *calls)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (calls->watch.named > NAMED_MAX)
         AMG_LOG_WARNING(calls->ops->source,
             "%u further peers have answered nothing for as long",
@@ -161,6 +165,7 @@ void amg_calls_watched_locked(const struct amg_calls *calls)
 static void waiting_note_locked(
     struct amg_calls *calls, struct amg_post *post, struct amg_op *op)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     AMG_ASSERT(op != NULL);
     post->op = op;
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_WAITING;
@@ -171,12 +176,14 @@ static void waiting_note_locked(
 /* A message that could not be sent now leaves with a later poll. */
 static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (amg_flow_wish(&calls->flow, peer))
         (void)calls->ops->pay(calls, peer);
 }
 
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     waiting_note_locked(calls, post, post->op);
     amg_flow_wait(post->peer, &post->link);
     wish_locked(calls, post->peer);
@@ -186,6 +193,7 @@ void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
 static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
     struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (post->wants_reply)
         amg_table_remove(&calls->table, post->cookie);
     calls->ops->put(calls, post);
@@ -195,6 +203,7 @@ static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
 void amg_calls_not_sent_locked(struct amg_calls *calls, struct amg_post *post,
     struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (ret == HG_AGAIN) {
         waiting_note_locked(calls, post, op);
         amg_flow_unnext(post->peer, &post->link);
@@ -208,6 +217,7 @@ void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     while ((link = amg_flow_next(&calls->flow, peer)) != NULL) {
         struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
@@ -223,6 +233,7 @@ void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 void amg_calls_on_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (note == 0)
         return;
     if (!amg_flow_read_note(&calls->flow, peer, note)) {
@@ -240,6 +251,7 @@ bool amg_calls_pay_one_locked(struct amg_calls *calls)
 {
     struct amg_flow_peer *peer = amg_flow_next_owing(&calls->flow);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (peer == NULL)
         return false;
     if (calls->ops->pay(calls, peer))
@@ -254,6 +266,7 @@ void amg_calls_abandon_locked(
     struct amg_table_slot *slot =
         amg_table_at(&calls->table, (uint32_t)op->priv[AMG_CALL_PRIV_PTR]);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     AMG_ASSERT(slot->object == op);
     slot->object = &amg_call_cancelled;
     calls->ops->end(op, ret);
@@ -262,6 +275,7 @@ void amg_calls_abandon_locked(
 void amg_calls_end_waiting_locked(
     struct amg_calls *calls, struct amg_post *post, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     AMG_ASSERT(post->op->priv[AMG_CALL_PRIV_STATE] == AMG_CALL_WAITING);
     amg_flow_unwait(post->peer, &post->link);
     amg_list_remove(&post->waiting);
@@ -272,6 +286,7 @@ void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op)
 {
     struct amg_post *post = amg_call_ptr(op);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     switch (op->priv[AMG_CALL_PRIV_STATE]) {
     case AMG_CALL_WAITING:
         amg_calls_end_waiting_locked(calls, post, HG_CANCELED);
@@ -293,6 +308,7 @@ void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep)
 {
     struct amg_link *link = amg_list_first(&calls->waiting);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     while (link != NULL) {
         struct amg_post *post =
             amg_container_of(link, struct amg_post, waiting);
@@ -314,6 +330,7 @@ void amg_calls_detach_locked(struct amg_calls *calls,
 {
     struct amg_link *link = amg_list_first(posts);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     for (; link != NULL; link = amg_list_next(posts, link)) {
         struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
@@ -325,6 +342,7 @@ void amg_calls_detach_locked(struct amg_calls *calls,
 void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
     uint32_t owner, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (post->wants_reply) {
         struct amg_op *op = amg_calls_find_locked(calls, post->cookie, owner);
 
@@ -342,6 +360,7 @@ void amg_calls_lost_waiting_locked(
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     while ((link = amg_flow_evict(peer)) != NULL) {
         struct amg_post *post = amg_container_of(link, struct amg_post, link);
 
@@ -354,6 +373,7 @@ void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index)
 {
     struct amg_op *op = calls->table.slots[index].object;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     amg_table_remove(&calls->table, index);
     if (op != &amg_call_cancelled)
         calls->ops->end(op, HG_HOSTUNREACH);
@@ -365,6 +385,7 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
 {
     uint16_t left = 0;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     for (uint32_t i = 0; i < calls->table.cap; i++) {
         struct amg_table_slot *slot = &calls->table.slots[i];
         struct amg_op *op = slot->object;
@@ -386,6 +407,7 @@ uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_table *table = &calls->table;
     uint32_t count = peer->unanswered + amg_flow_waiting_count(peer);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     for (uint32_t i = 0; i < table->cap && count > 0; i++)
         if (table->slots[i].object == &amg_call_cancelled &&
             table->slots[i].owner_or_next == owner)
@@ -398,6 +420,7 @@ const struct amg_table_slot *amg_calls_pending_locked(
 {
     const struct amg_table *table = &calls->table;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     for (uint32_t i = 0; i < table->cap; i++) {
         const struct amg_table_slot *slot = &table->slots[*at];
 

@@ -54,6 +54,7 @@
 #define AMG_TRANSPORT_CALLS_H
 
 #include "base/assert.h"
+#include "base/bias.h"
 #include "transport/flow.h"
 #include "transport/table.h"
 #include "transport/transport.h"
@@ -138,6 +139,7 @@ struct amg_watched {
 /* The calls of a domain, which embeds the struct; its lock guards it. */
 struct amg_calls {
     const struct amg_calls_ops *ops;
+    const struct amg_bias *lock; /* of the domain, for asserts */
     struct amg_flow flow;
     struct amg_table table;  /* operations that wait for an answer */
     struct amg_list waiting; /* posts without a credit, to all peers */
@@ -150,8 +152,8 @@ struct amg_calls {
 /* Placeholder in the table for a call that was cancelled. */
 extern struct amg_op amg_call_cancelled;
 
-void amg_calls_init(
-    struct amg_calls *calls, uint16_t credits, const struct amg_calls_ops *ops);
+void amg_calls_init(struct amg_calls *calls, const struct amg_bias *lock,
+    uint16_t credits, const struct amg_calls_ops *ops);
 /* Limits the messages of about `peers` peers, of up to `message_len` bytes, to
  * about `max_bytes` in sum. Before any peer is used. */
 void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,

@@ -169,6 +169,7 @@ static unsigned state_get(const struct self_ep *ep)
 
 static void state_set_locked(struct self_ep *ep, unsigned state)
 {
+    AMG_ASSERT_HELD_BIAS(&ep->msgs->lock);
     atomic_store_explicit(&ep->state, state, memory_order_relaxed);
 }
 
@@ -176,6 +177,7 @@ static void entry_add_locked(struct self_ep *ep)
 {
     unsigned state = state_get(ep) + ENTRY;
 
+    AMG_ASSERT_HELD_BIAS(&ep->msgs->lock);
     /* NOTE(system call under the lock): only if a thread blocks; without the
      * lock the endpoint, and its descriptor, could be closed before the call.
      */
@@ -189,6 +191,7 @@ static void entry_add_locked(struct self_ep *ep)
 static void finish_locked(
     struct self_ep *ep, struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&ep->msgs->lock);
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->events.done, &op->link);
@@ -209,11 +212,13 @@ static void self_finish(
 
 static void call_end_locked(struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&ep_of(amg_call_ep(op))->msgs->lock);
     finish_locked(ep_of(amg_call_ep(op)), op, ret);
 }
 
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     (void)calls;
     msg_free(amg_container_of(post, struct self_msg, post));
 }
@@ -230,6 +235,7 @@ static inline struct self_ep *target_of(
 static inline void request_arrive_locked(
     struct self_ep *target, struct self_msg *msg, uint32_t cookie)
 {
+    AMG_ASSERT_HELD_BIAS(&target->msgs->lock);
     msg->arrival.token = cookie;
     amg_list_push(&target->events.arrived, &msg->arrival.link);
     entry_add_locked(target);
@@ -243,6 +249,7 @@ static hg_return_t request_send_locked(
     struct self_msg *msg = amg_container_of(post, struct self_msg, post);
     struct self_ep *target = target_of(msgs, msg->target_context);
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     if (target == NULL)
         return HG_NOENTRY;
     if (post->op != NULL) {
@@ -257,6 +264,7 @@ static hg_return_t request_send_locked(
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     (void)calls;
     (void)peer;
     return false;
@@ -361,6 +369,7 @@ static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
     struct self_ep *target = target_of(msgs, to.context_id);
     uint32_t cookie = 0;
 
+    AMG_ASSERT_HELD_BIAS(&msgs->lock);
     if (!AMG_LIKELY(target != NULL) ||
         !AMG_LIKELY(wants_reply
                         ? amg_calls_ask_locked(
@@ -382,6 +391,7 @@ static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
 {
     struct self_msgs *msgs = ep_of(ep)->msgs;
 
+    AMG_ASSERT_HELD_BIAS(&msgs->lock);
     msg->target_context = to.context_id;
     msg->post.op = op;
     msg->post.ep = ep;
@@ -473,6 +483,7 @@ static AMG_INLINE bool call_answer_locked(struct self_msgs *msgs,
         amg_calls_find_locked(&msgs->calls, (uint32_t)token, OWNER);
     bool is_awaited = op != &amg_call_cancelled;
 
+    AMG_ASSERT_HELD_BIAS(&msgs->lock);
     if (!AMG_LIKELY(op != NULL))
         return false;
     if (AMG_LIKELY(is_awaited)) {
@@ -710,7 +721,7 @@ static hg_return_t self_msgs_init(
     };
     msgs->max_contexts = how->max_contexts;
     amg_bias_init(&msgs->lock);
-    amg_calls_init(&msgs->calls, (uint16_t)credits, &calls_ops);
+    amg_calls_init(&msgs->calls, &msgs->lock, (uint16_t)credits, &calls_ops);
     amg_pool_init(&msgs->pool, sizeof(struct self_msg) + len, sizeof(uint64_t));
     msgs->eps = amg_mem_zalloc(how->max_contexts * sizeof(struct self_ep *));
     if (msgs->eps == NULL || amg_pool_fill(&msgs->pool, POOL_FILL) < POOL_FILL)
@@ -765,10 +776,11 @@ bool amg_self_mem_is(const struct amg_domain *base, const struct amg_key *from,
     return is_same;
 }
 
-static hg_return_t access_check_locked(const struct self_mem *mem,
-    enum amg_mem_flags direction, const struct amg_seg_iter *there,
-    uint64_t len)
+static hg_return_t access_check_locked(const struct self_mems *mems,
+    const struct self_mem *mem, enum amg_mem_flags direction,
+    const struct amg_seg_iter *there, uint64_t len)
 {
+    AMG_ASSERT_HELD(&mems->lock);
     if (mem == NULL)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
@@ -802,7 +814,7 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
         there.segments = mem->segments;
         there.count = mem->count;
     }
-    rc = access_check_locked(mem, direction, &there, len);
+    rc = access_check_locked(mems, mem, direction, &there, len);
     if (rc == HG_SUCCESS)
         mem->users++;
     amg_lock_unlock(&mems->lock);

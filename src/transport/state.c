@@ -77,10 +77,12 @@ void amg_state_end(struct amg_state *state)
 /* Calls that have left and are not answered: the cancelled ones, or all
  * others. */
 static size_t asked_count_locked(
-    const struct amg_table *table, uint32_t owner, bool is_cancelled)
+    const struct amg_calls *calls, uint32_t owner, bool is_cancelled)
 {
+    const struct amg_table *table = &calls->table;
     size_t count = 0;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     for (uint32_t i = 0; i < table->cap; i++) {
         const struct amg_op *op = table->slots[i].object;
 
@@ -98,12 +100,13 @@ void amg_state_begin_peer_locked(struct amg_state *state,
     size_t unanswered = peer->unanswered;
     size_t before = state->count;
 
+    AMG_ASSERT_HELD_BIAS(calls->lock);
     amg_state_begin(state, calls->ops->source);
     state->calls = calls;
     state->peer = peer;
     if (unanswered > 0) {
-        size_t asked = asked_count_locked(&calls->table, owner, false);
-        size_t late = asked_count_locked(&calls->table, owner, true);
+        size_t asked = asked_count_locked(calls, owner, false);
+        size_t late = asked_count_locked(calls, owner, true);
 
         amg_state_add(state, "unanswered calls", asked);
         amg_state_add(state, "cancelled calls not answered", late);

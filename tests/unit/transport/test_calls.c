@@ -115,6 +115,8 @@ static const struct amg_calls_ops medium_ops = {
     .name = medium_name,
 };
 
+static struct amg_bias lock; /* of the domain: held in each test */
+
 static int setup(void **state)
 {
     (void)state;
@@ -127,7 +129,9 @@ static int setup(void **state)
     note = 0;
     can_pay = true;
     named = 0;
-    amg_calls_init(&calls, LIMIT, &medium_ops);
+    amg_bias_init(&lock);
+    amg_bias_lock(&lock);
+    amg_calls_init(&calls, &lock, LIMIT, &medium_ops);
     return 0;
 }
 
@@ -135,6 +139,7 @@ static int teardown(void **state)
 {
     (void)state;
     amg_calls_fini(&calls);
+    amg_bias_unlock(&lock);
     return 0;
 }
 

@@ -79,6 +79,7 @@ static void test_state_line_without_room_is_left_out(void **state)
 static void test_state_peer_has_its_credits_and_queue(void **state)
 {
     char text[400] = "";
+    struct amg_bias lock;
     struct amg_calls calls;
     struct amg_flow_peer peer = {0};
     struct amg_flow_peer quiet = {0};
@@ -89,7 +90,9 @@ static void test_state_peer_has_its_credits_and_queue(void **state)
     uint32_t cookie = 0;
 
     (void)state;
-    amg_calls_init(&calls, CREDITS, &ops);
+    amg_bias_init(&lock);
+    amg_bias_lock(&lock);
+    amg_calls_init(&calls, &lock, CREDITS, &ops);
     assert_int_equal(
         amg_table_add(&calls.table, &asked, ME, &cookie), HG_SUCCESS);
     assert_int_equal(
@@ -117,6 +120,7 @@ static void test_state_peer_has_its_credits_and_queue(void **state)
     assert_int_equal(report.count, 7);
     assert_int_equal(report.quiet, 1);
     amg_calls_fini(&calls);
+    amg_bias_unlock(&lock);
 }
 
 int main(void)

@@ -375,13 +375,19 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
     hg_uint8_t flags, hg_uint32_t max_count, void **buf_ptrs,
     hg_size_t *buf_sizes, hg_uint32_t *actual_count)
 {
+    struct amg_seg_iter at;
+    struct amg_segment copy;
     uint32_t found = 0;
     uint32_t i = 0;
-    uint64_t into = 0;
+    uint64_t into = offset;
 
     (void)flags;
     if (!AMG_BULK_OK(handle))
         return amg_refusal();
+    copy = (struct amg_segment){handle->eager, handle->len};
+    at = handle->eager != NULL
+             ? (struct amg_seg_iter){&copy, 1, 0, 0}
+             : (struct amg_seg_iter){handle->segments, handle->count, 0, 0};
     if (size == 0 || max_count == 0) {
         if (actual_count != NULL)
             *actual_count = 0;
@@ -397,23 +403,15 @@ hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset, hg_size_t size,
             (unsigned long long)size, (unsigned long long)offset,
             (void *)handle, (unsigned long long)handle->len))
         return HG_INVALID_ARG;
-    if (handle->eager != NULL) { /* the copy has a single segment */
-        if (buf_ptrs != NULL)
-            buf_ptrs[0] = (char *)handle->eager + offset;
-        if (buf_sizes != NULL)
-            buf_sizes[0] = size;
-        if (actual_count != NULL)
-            *actual_count = 1;
-        return HG_SUCCESS;
-    }
-    for (i = amg_bulk_find(handle, offset, &into);
-         i < handle->count && found < max_count && size > 0; i++) {
-        uint64_t left = handle->segments[i].len - into;
+    if (handle->eager == NULL)
+        i = amg_bulk_find(handle, offset, &into);
+    for (; i < at.count && found < max_count && size > 0; i++) {
+        uint64_t left = at.segments[i].len - into;
         uint64_t len = left < size ? left : size;
 
         if (len > 0) {
             if (buf_ptrs != NULL)
-                buf_ptrs[found] = (char *)handle->segments[i].base + into;
+                buf_ptrs[found] = (char *)at.segments[i].base + into;
             if (buf_sizes != NULL)
                 buf_sizes[found] = len;
             found++;
@@ -655,6 +653,13 @@ refuse:
     return reader.ret;
 }
 
+/* Data that a peer may write are not sent along: the copy would lack what the
+ * peer wrote. */
+static bool may_send_along(const struct hg_bulk *bulk)
+{
+    return bulk->is_local && bulk->len > 0 && bulk->flags == HG_BULK_READ_ONLY;
+}
+
 /* Small read-only data are sent with the descriptor if the message has room for
  * both: that saves the target a round trip. */
 static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
@@ -663,8 +668,8 @@ static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
     uint64_t left = hg_proc_get_size_left(proc);
     uint64_t need = sizeof(uint64_t);
 
-    if (!is_wanted || !bulk->is_local || bulk->flags != HG_BULK_READ_ONLY ||
-        bulk->len == 0 || bulk->len > left || hg_proc_get_extra_buf(proc))
+    if (!is_wanted || !may_send_along(bulk) || bulk->len > left ||
+        hg_proc_get_extra_buf(proc))
         return 0;
     need += amg_bulk_packed_len(bulk, AMG_BULK_PACK_EAGER);
     return need <= left ? AMG_BULK_PACK_EAGER : 0;
@@ -705,9 +710,8 @@ static hg_return_t proc_decode(hg_proc_t proc, struct hg_bulk **ret_bulk)
     *ret_bulk = HG_BULK_NULL;
     if (len == 0)
         return HG_SUCCESS;
-    if (len > hg_proc_get_size_left(proc))
-        return HG_OVERFLOW;
-    bytes = hg_proc_save_ptr(proc, len);
+    bytes =
+        len <= hg_proc_get_size_left(proc) ? hg_proc_save_ptr(proc, len) : NULL;
     if (bytes == NULL)
         return HG_OVERFLOW;
     rc = amg_bulk_unpack(hg_proc_get_class(proc), bytes, len, false, ret_bulk);
@@ -735,12 +739,9 @@ hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data)
     return HG_INVALID_ARG;
 }
 
-/* Also here, data that a peer may write are not sent along: the copy would lack
- * what the peer wrote. */
 static unsigned hand_pack_flags(const struct hg_bulk *bulk, unsigned long flags)
 {
-    return (flags & HG_BULK_EAGER) != 0 && bulk->is_local && bulk->len > 0 &&
-                   bulk->flags == HG_BULK_READ_ONLY
+    return (flags & HG_BULK_EAGER) != 0 && may_send_along(bulk)
                ? AMG_BULK_PACK_EAGER
                : 0;
 }

@@ -127,14 +127,14 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     hg_class_t *cls = NULL;
     /* Allocated first: a rank that fails after all have opened would leave the
      * others a class that cannot be closed. */
-    struct amg_rpc_class *rpcs = amg_rpc_class_create();
+    struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
     hg_return_t rc = rpcs == NULL ? HG_NOMEM : init_without_rpc(init, &cls);
 
     if (rc != HG_SUCCESS) {
         amg_mem_free(rpcs);
         return rc;
     }
-    amg_serve_attach(cls, rpcs);
+    amg_rpc_class_attach(cls, rpcs, &amg_serve_handle_ops);
     amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;

@@ -81,7 +81,7 @@ static hg_return_t place_give(
 
 /* Returns the contents of a received message: the user's header and the
  * arguments in it. */
-static void message_give(
+static hg_return_t message_give(
     void *message, uint64_t len, void **ret_buf, hg_size_t *ret_len)
 {
     struct amg_header header;
@@ -90,12 +90,13 @@ static void message_give(
     *ret_buf = (char *)message + AMG_HEADER_LEN;
     if (ret_len != NULL)
         *ret_len = header.user_len + amg_header_args_len(&header, len);
+    return HG_SUCCESS;
 }
 
 /* Returns the arguments that did not fit into an eager message beside the
  * user's header: they were pulled, or `message` had more room (transport.h,
  * AMG_ROOM_FACTOR). */
-static void extra_give(const struct amg_args *args, const void *message,
+static hg_return_t extra_give(const struct amg_args *args, const void *message,
     hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
     struct amg_header header;
@@ -109,6 +110,7 @@ static void extra_give(const struct amg_args *args, const void *message,
     *ret_buf = extra;
     if (ret_len != NULL)
         *ret_len = extra == NULL ? 0 : args->len;
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Get_input_buf(
@@ -125,11 +127,9 @@ hg_return_t HG_Get_input_buf(
             "rpc", "HG_Get_input_buf(): the input was released before");
         return HG_FAULT;
     }
-    if (!handle->is_shared) {
-        message_give(
+    if (!handle->is_shared)
+        return message_give(
             handle->arrival->data, handle->arrival->len, in_buf, in_buf_size);
-        return HG_SUCCESS;
-    }
     *in_buf = handle->in.data;
     if (in_buf_size != NULL)
         *in_buf_size = handle->in.len;
@@ -151,8 +151,7 @@ hg_return_t HG_Get_output_buf(
             "rpc", "HG_Get_output_buf(): the call has no reply with arguments");
         return HG_FAULT;
     }
-    message_give(handle->op.data, handle->op.len, out_buf, out_buf_size);
-    return HG_SUCCESS;
+    return message_give(handle->op.data, handle->op.len, out_buf, out_buf_size);
 }
 
 hg_return_t HG_Get_input_extra_buf(
@@ -160,11 +159,10 @@ hg_return_t HG_Get_input_extra_buf(
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(in_buf))
         return amg_refusal();
-    extra_give(&handle->in,
+    return extra_give(&handle->in,
         handle->arrival == NULL ? NULL : handle->arrival->data,
         HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
         in_buf_size);
-    return HG_SUCCESS;
 }
 
 hg_return_t HG_Get_output_extra_buf(
@@ -172,10 +170,9 @@ hg_return_t HG_Get_output_extra_buf(
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_GIVEN(out_buf))
         return amg_refusal();
-    extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
+    return extra_give(&handle->out, handle->has_reply ? handle->op.data : NULL,
         HG_Class_get_output_eager_size(handle->info.hg_class), out_buf,
         out_buf_size);
-    return HG_SUCCESS;
 }
 
 hg_return_t HG_Release_input_buf(hg_handle_t handle)
@@ -266,24 +263,29 @@ static AMG_INLINE hg_return_t args_check(
 }
 
 /* Runs the proc over received bytes: HG_DECODE or HG_FREE. */
-static hg_return_t args_decode(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    hg_proc_op_t op, const struct amg_args *args, void *user)
+static AMG_INLINE hg_return_t args_decode(
+    struct hg_handle *handle, bool wants_input, hg_proc_op_t op, void *user)
 {
+    const struct amg_args *args = wants_input ? &handle->in : &handle->out;
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
     amg_proc_init(&proc, handle->info.hg_class, args->data, args->len, op);
     proc.handle = handle;
-    rc = proc_cb(&proc, user);
+    rc = wants_input ? handle->rpc->in_proc(&proc, user)
+                     : handle->rpc->out_proc(&proc, user);
     amg_proc_fini(&proc);
     return rc;
 }
 
-static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    struct amg_args *args, void *user)
+static AMG_INLINE hg_return_t args_get(
+    struct hg_handle *handle, bool wants_input, void *user)
 {
-    hg_return_t rc = HG_SUCCESS;
+    struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    hg_return_t rc = args_check(handle, wants_input, user);
 
+    if (rc != HG_SUCCESS)
+        return rc;
     args->was_asked = true;
     if (args->data == NULL && handle->is_released) {
         AMG_LOG_ERROR("rpc",
@@ -310,7 +312,7 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
     atomic_fetch_add_explicit(
         &handle->refs, AMG_HANDLE_GOT, memory_order_relaxed);
-    rc = args_decode(handle, proc_cb, HG_DECODE, args, user);
+    rc = args_decode(handle, wants_input, HG_DECODE, user);
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",
             "the proc of RPC id 0x%llx could not decode %llu bytes: %s; do "
@@ -326,12 +328,15 @@ static hg_return_t args_get(struct hg_handle *handle, hg_proc_cb_t proc_cb,
  * args_get(), or one of the program's if the program has decoded the bytes of
  * the message itself. If args_get() has run and none of its references is left,
  * args_get() failed, or its result was freed before. */
-static hg_return_t args_free(struct hg_handle *handle, const char *call,
-    hg_proc_cb_t proc_cb, const struct amg_args *args, void *user)
+static AMG_INLINE hg_return_t args_free(
+    struct hg_handle *handle, const char *call, bool wants_input, void *user)
 {
-    hg_return_t rc = HG_SUCCESS;
+    const struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    hg_return_t rc = args_check(handle, wants_input, user);
     int share = 1;
 
+    if (rc != HG_SUCCESS)
+        return rc;
     if (amg_refs_get(&handle->refs) >= AMG_HANDLE_GOT)
         share = AMG_HANDLE_GOT;
     if (share == 1 && args->was_asked) {
@@ -341,7 +346,7 @@ static hg_return_t args_free(struct hg_handle *handle, const char *call,
             call, (void *)handle, (unsigned long long)handle->info.id);
         return HG_INVALID_ARG;
     }
-    rc = args_decode(handle, proc_cb, HG_FREE, args, user);
+    rc = args_decode(handle, wants_input, HG_FREE, user);
     return amg_handle_drop(handle, share) ? rc : HG_INVALID_ARG;
 }
 
@@ -351,10 +356,7 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
 
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal();
-    rc = args_check(handle, true, in_struct);
-    if (rc != HG_SUCCESS)
-        return rc;
-    rc = args_get(handle, handle->rpc->in_proc, &handle->in, in_struct);
+    rc = args_get(handle, true, in_struct);
     if (rc == HG_SUCCESS && handle->info.hg_class->plan.release_input_early)
         raw_release(handle);
     return rc;
@@ -362,45 +364,25 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
 
 hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct)
 {
-    hg_return_t rc = HG_INVALID_ARG;
-
-    if (!AMG_HANDLE_OK(handle))
-        return amg_refusal_end();
-    rc = args_check(handle, true, in_struct);
-    if (rc != HG_SUCCESS)
-        return rc;
-    return args_free(
-        handle, __func__, handle->rpc->in_proc, &handle->in, in_struct);
+    return AMG_HANDLE_OK(handle) ? args_free(handle, __func__, true, in_struct)
+                                 : amg_refusal_end();
 }
 
 hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct)
 {
-    hg_return_t rc = HG_INVALID_ARG;
-
-    if (!AMG_HANDLE_OK(handle))
-        return amg_refusal();
-    rc = args_check(handle, false, out_struct);
-    return rc != HG_SUCCESS ? rc
-                            : args_get(handle, handle->rpc->out_proc,
-                                  &handle->out, out_struct);
+    return AMG_HANDLE_OK(handle) ? args_get(handle, false, out_struct)
+                                 : amg_refusal();
 }
 
 hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct)
 {
-    hg_return_t rc = HG_INVALID_ARG;
-
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal_end();
     /* At the target: frees the memory of the program's own struct. */
     if (handle->is_incoming && out_struct != NULL && handle->rpc != NULL &&
         handle->rpc->out_proc != NULL)
-        return args_decode(
-            handle, handle->rpc->out_proc, HG_FREE, &handle->out, out_struct);
-    rc = args_check(handle, false, out_struct);
-    if (rc != HG_SUCCESS)
-        return rc;
-    return args_free(
-        handle, __func__, handle->rpc->out_proc, &handle->out, out_struct);
+        return args_decode(handle, false, HG_FREE, out_struct);
+    return args_free(handle, __func__, false, out_struct);
 }
 
 hg_size_t HG_Get_input_payload_size(hg_handle_t handle)

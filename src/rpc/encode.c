@@ -283,12 +283,11 @@ static uint32_t sum_of(const void *data, uint64_t len)
     return (uint32_t)amg_checksum_add(HG_CRC32, 0, data, len);
 }
 
-/* Appends the sum of the arguments, or of their description. */
-static void tail_write(char *room, uint32_t room_len)
+void amg_rpc_sum(void *args, uint32_t len)
 {
-    uint32_t sum = sum_of(room, room_len);
+    uint32_t sum = sum_of(args, len);
 
-    memcpy(room + room_len, &sum, sizeof(sum));
+    memcpy((char *)args + len, &sum, sizeof(sum));
 }
 
 /* Room for arguments in a message: up to its end, or to the eager limit. */
@@ -354,7 +353,7 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
     message->len += room_len;
     if (is_summed) {
-        tail_write(room, room_len);
+        amg_rpc_sum(room, room_len);
         message->len += AMG_HEADER_TAIL_LEN;
         message->flags |= AMG_HEADER_SUMMED;
     }
@@ -365,39 +364,6 @@ fini_proc:
     amg_proc_fini(&proc);
     long_bufs_fini(&bufs);
     return rc;
-}
-
-void amg_rpc_seal_slow(
-    const struct amg_rpc_class *rpcs, void *message, uint16_t user_len)
-{
-    if (user_len != 0)
-        amg_header_set_user_len(message, user_len);
-    if (rpcs->checksum_level != HG_CHECKSUM_NONE)
-        amg_header_sign(message);
-}
-
-hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
-    const void *bytes, uint32_t len, struct amg_message *message)
-{
-    const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
-    bool is_summed = rpcs->checksum_level == HG_CHECKSUM_RPC_PAYLOAD;
-    uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
-    uint64_t need = (uint64_t)AMG_HEADER_LEN + rpcs->in_offset + len + tail_len;
-    char *room = (char *)message->buf->data + AMG_HEADER_LEN;
-
-    if (need > message->buf->cap)
-        return HG_MSGSIZE;
-    amg_header_write_request(message->buf->data,
-        AMG_HEADER_ONE_WAY | (is_summed ? AMG_HEADER_SUMMED : 0), id);
-    memset(room, 0, rpcs->in_offset); /* the user's header: zeros */
-    room += rpcs->in_offset;
-    if (len > 0)
-        memcpy(room, bytes, len);
-    if (is_summed)
-        tail_write(room, len);
-    amg_rpc_seal_slow(rpcs, message->buf->data, rpcs->in_offset);
-    message->len = (uint32_t)need;
-    return HG_SUCCESS;
 }
 
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,

@@ -53,23 +53,20 @@ static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
     return amg_rpc_encode_args(handle, proc_cb, user, args, message);
 }
 
+/* Appends their sum to the arguments, or to their description. */
+void amg_rpc_sum(void *args, uint32_t len);
+
 /* Completes the head of a written message with the fields that only some
  * classes use: the length of the user's own header, and the sum. */
-void amg_rpc_seal_slow(
-    const struct amg_rpc_class *rpcs, void *message, uint16_t user_len);
 static inline void amg_rpc_seal(
     const hg_class_t *cls, void *message, uint16_t user_len)
 {
     const struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
 
     if (!amg_rpc_is_plain(rpcs))
-        amg_rpc_seal_slow(rpcs, message, user_len);
+        amg_header_complete(
+            message, user_len, rpcs->checksum_level != HG_CHECKSUM_NONE);
 }
-
-/* Writes a one-way request of the class with `bytes` as its arguments. Sets
- * `message->len`. HG_MSGSIZE: the bytes do not fit. */
-hg_return_t amg_rpc_encode_raw(const hg_class_t *cls, hg_id_t id,
-    const void *bytes, uint32_t len, struct amg_message *message);
 
 /* Finds the arguments in a message of `len` bytes whose head was read, or the
  * description of exposed arguments. HG_CHECKSUM_ERROR: the description was

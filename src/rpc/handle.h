@@ -66,7 +66,7 @@ struct amg_rpc_context {
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
     struct amg_map lines;        /* by origin: order.c */
-    struct amg_streams *streams; /* one-way calls that leave: stream.c */
+    struct amg_streams *streams; /* one-way calls that leave: oneway.c */
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
@@ -381,9 +381,8 @@ void amg_handles_write_state(hg_context_t *context, struct amg_state *state);
 hg_return_t amg_rpc_context_open(hg_context_t *context);
 void amg_rpc_context_close(hg_context_t *context);
 
-/* Enables the class to call and to serve calls; takes the memory of
- * amg_rpc_class_create(). */
-void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs);
+/* For amg_rpc_class_attach(). */
+extern const struct amg_rpc_handle_ops amg_serve_handle_ops;
 
 /* Periodic check of the context: early requests, calls that nobody answers, and
  * origins that do not pull. */
@@ -428,7 +427,7 @@ void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
 void amg_oneway_take_several(hg_context_t *context, unsigned route,
     struct amg_rpc *rpc, struct amg_arrival *arrival);
 
-/* One-way calls without a handle that have not left (stream.c). */
+/* One-way calls without a handle that have not left (oneway.c). */
 
 /* HG_NOMEM. */
 hg_return_t amg_streams_open(struct amg_rpc_context *rpc);

@@ -44,11 +44,6 @@ static void rpc_class_free(hg_class_t *cls)
     cls->upper = NULL;
 }
 
-struct amg_rpc_class *amg_rpc_class_create(void)
-{
-    return amg_mem_zalloc(sizeof(struct amg_rpc_class));
-}
-
 void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
     const struct amg_rpc_handle_ops *ops)
 {
@@ -174,10 +169,9 @@ static hg_id_t name_id(const char *name)
 hg_id_t amg_rpc_register_name(
     hg_class_t *cls, const char *name, struct amg_rpc *wanted)
 {
-    if (!AMG_CLASS_OK(cls) || !AMG_GIVEN(name))
-        return 0;
     wanted->id = name_id(name);
-    if (!AMG_CONTRACT(wanted->id != 0, "the name has the id 0: choose another"))
+    if (!AMG_CONTRACT_OF("HG_Register_name", wanted->id != 0,
+            "the name has the id 0, which means no RPC"))
         return 0;
     return rpc_register(cls, wanted) == HG_SUCCESS ? wanted->id : 0;
 }
@@ -188,6 +182,8 @@ hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
     struct amg_rpc wanted = {
         .in_proc = in_proc_cb, .out_proc = out_proc_cb, .callback = rpc_cb};
 
+    if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name))
+        return 0;
     return amg_rpc_register_name(hg_class, func_name, &wanted);
 }
 

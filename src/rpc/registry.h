@@ -69,9 +69,8 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an unknown token was logged; a flag */
 };
 
-/* Allocates the RPC layer's part of a class, for amg_mem_free(); or NULL. */
-struct amg_rpc_class *amg_rpc_class_create(void);
-/* Gives `rpcs` to the class; `ops` stays the caller's, and is constant. */
+/* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of
+ * amg_mem; `ops` stays the caller's, and is constant. */
 void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
     const struct amg_rpc_handle_ops *ops);
 

@@ -503,13 +503,6 @@ static hg_return_t respond_begin(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-/* Reverts respond_begin(): the call was not answered. */
-static void respond_undo(struct hg_handle *handle, hg_return_t why)
-{
-    handle->ret = why;
-    amg_unanswered_again(handle);
-}
-
 hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
@@ -537,7 +530,8 @@ hg_return_t HG_Respond(
         !respond_empty_now(handle, ep))
         rc = respond_any(handle, ep, out_struct);
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {
-        respond_undo(handle, rc);
+        handle->ret = rc;
+        amg_unanswered_again(handle);
         return rc;
     }
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);

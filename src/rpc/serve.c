@@ -529,16 +529,11 @@ void amg_rpc_context_close(hg_context_t *context)
     context->rpc = NULL;
 }
 
-void amg_serve_attach(hg_class_t *cls, struct amg_rpc_class *rpcs)
-{
-    static const struct amg_rpc_handle_ops ops = {
-        .size = sizeof(struct hg_handle),
-        .fini = amg_handle_free_kept,
-        .registered = early_serve_all,
-    };
-
-    amg_rpc_class_attach(cls, rpcs, &ops);
-}
+const struct amg_rpc_handle_ops amg_serve_handle_ops = {
+    .size = sizeof(struct hg_handle),
+    .fini = amg_handle_free_kept,
+    .registered = early_serve_all,
+};
 
 void amg_serve_look(hg_context_t *context, uint64_t now_ns)
 {

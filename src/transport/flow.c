@@ -9,14 +9,14 @@
 
 #include "base/assert.h"
 
-static void ring_insert_last(struct amg_link **ring, struct amg_link *link)
+void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link)
 {
-    struct amg_link *first = *ring;
+    struct amg_link *first = peer->waiting;
 
     if (first == NULL) {
         link->next = link;
         link->prev = link;
-        *ring = link;
+        peer->waiting = link;
         return;
     }
     link->next = first;
@@ -25,24 +25,12 @@ static void ring_insert_last(struct amg_link **ring, struct amg_link *link)
     first->prev = link;
 }
 
-static void ring_remove(struct amg_link **ring, struct amg_link *link)
-{
-    bool is_only = link->next == link;
-
-    if (*ring == link)
-        *ring = is_only ? NULL : link->next;
-    amg_list_remove(link);
-}
-
-void amg_flow_wait(struct amg_flow_peer *peer, struct amg_link *link)
-{
-    ring_insert_last(&peer->waiting, link);
-}
-
 void amg_flow_unwait(struct amg_flow_peer *peer, struct amg_link *link)
 {
     AMG_ASSERT(peer->waiting != NULL && amg_link_is_listed(link));
-    ring_remove(&peer->waiting, link);
+    if (peer->waiting == link)
+        peer->waiting = link->next == link ? NULL : link->next;
+    amg_list_remove(link);
 }
 
 uint32_t amg_flow_waiting_count(const struct amg_flow_peer *peer)
@@ -62,7 +50,7 @@ struct amg_link *amg_flow_evict(struct amg_flow_peer *peer)
     struct amg_link *link = peer->waiting;
 
     if (link != NULL)
-        ring_remove(&peer->waiting, link);
+        amg_flow_unwait(peer, link);
     return link;
 }
 
@@ -80,7 +68,7 @@ void amg_flow_unnext(struct amg_flow_peer *peer, struct amg_link *link)
 {
     AMG_ASSERT(peer->unanswered > 0);
     peer->unanswered--;
-    ring_insert_last(&peer->waiting, link);
+    amg_flow_wait(peer, link);
     peer->waiting = link;
 }
 

@@ -385,22 +385,6 @@ static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
     return true;
 }
 
-/* Lets the call engine send the request, or end it. */
-static hg_return_t request_post_locked(struct amg_ep *ep, struct amg_target to,
-    struct self_msg *msg, bool wants_reply, struct amg_op *op)
-{
-    struct self_msgs *msgs = ep_of(ep)->msgs;
-
-    AMG_ASSERT_HELD_BIAS(&msgs->lock);
-    msg->target_context = to.context_id;
-    msg->post.op = op;
-    msg->post.ep = ep;
-    msg->post.peer = &msgs->peer;
-    msg->post.wants_reply = wants_reply;
-    return amg_calls_post_locked(
-        &msgs->calls, &msg->post, OWNER, request_send_locked);
-}
-
 static AMG_INLINE void request_address(struct amg_ep *ep, struct amg_target to,
     struct self_msg *msg, uint32_t len, bool wants_reply)
 {
@@ -422,8 +406,16 @@ static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
 
     request_address(ep, to, msg, len, wants_reply);
     amg_bias_lock(&msgs->lock);
-    if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op)))
-        rc = request_post_locked(ep, to, msg, wants_reply, op);
+    if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op))) {
+        /* The call engine lets the request wait, or ends it. */
+        msg->target_context = to.context_id;
+        msg->post.op = op;
+        msg->post.ep = ep;
+        msg->post.peer = &msgs->peer;
+        msg->post.wants_reply = wants_reply;
+        rc = amg_calls_post_locked(
+            &msgs->calls, &msg->post, OWNER, request_send_locked);
+    }
     amg_bias_unlock(&msgs->lock);
     return rc;
 }

@@ -68,12 +68,6 @@ uint64_t amg_checksum_add(
 _Static_assert(sizeof(struct amg_header) == AMG_HEADER_LEN,
     "the head on the wire is the struct");
 
-void amg_header_set_user_len(void *data, uint16_t user_len)
-{
-    memcpy((char *)data + offsetof(struct amg_header, user_len), &user_len,
-        sizeof(user_len));
-}
-
 /* The checksum of a head and of the user's header behind it. */
 static uint16_t header_sum(const void *data, struct amg_header header)
 {
@@ -86,12 +80,14 @@ static uint16_t header_sum(const void *data, struct amg_header header)
     return sum == 0 ? UINT16_MAX : (uint16_t)sum;
 }
 
-void amg_header_sign(void *data)
+void amg_header_complete(void *data, uint16_t user_len, bool is_signed)
 {
     struct amg_header header;
 
     memcpy(&header, data, sizeof(header));
-    header.sum = header_sum(data, header);
+    header.user_len = user_len;
+    if (is_signed)
+        header.sum = header_sum(data, header);
     memcpy(data, &header, sizeof(header));
 }
 

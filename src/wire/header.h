@@ -116,10 +116,9 @@ static inline void amg_header_write_reply(
     memcpy(data, words, sizeof(words));
 }
 
-/* Sets the length of the user's header, which follows the head. */
-void amg_header_set_user_len(void *data, uint16_t user_len);
-/* Writes the checksum of a complete head and its user's header. */
-void amg_header_sign(void *data);
+/* Completes a head that was written with the length of the user's header, which
+ * follows the head, and, if it is signed, the checksum of both. */
+void amg_header_complete(void *data, uint16_t user_len, bool is_signed);
 
 /* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too
  * short, or of another kind or version. `ret_why` is the cause, for a log line.

@@ -94,12 +94,12 @@ static void head(void)
     const char *why = NULL;
     size_t len = 0;
     uint8_t *bytes = NULL;
+    uint16_t user_len = 0;
     hg_return_t rc;
 
     amg_header_write_reply(good, AMG_HEADER_MORE, HG_SUCCESS, draw());
-    amg_header_set_user_len(good, (uint16_t)(draw() % (USER_LEN + 1)));
-    if (draw() % 2 == 0)
-        amg_header_sign(good);
+    user_len = (uint16_t)(draw() % (USER_LEN + 1));
+    amg_header_complete(good, user_len, draw() % 2 == 0);
     bytes = spoil(good, sizeof(good), &len);
     rc = amg_header_read(bytes, len, AMG_HEADER_REPLY, &header, &why);
     CHECK(

@@ -105,7 +105,6 @@ static uint32_t message_finish(
     if ((make & MAKE_USER_LEN) != 0)
         user_len = fuzz_u8(fuzz) % 64;
     memset(message + AMG_HEADER_LEN, 'u', user_len);
-    amg_header_set_user_len(message, (uint16_t)user_len);
     len = AMG_HEADER_LEN + user_len;
     body_len = body_make(fuzz, flags, message + len);
     len += body_len;
@@ -116,8 +115,7 @@ static uint32_t message_finish(
         memcpy(message + len, &sum, sizeof(sum));
         len += sizeof(sum);
     }
-    if ((make & MAKE_SIGNED) != 0)
-        amg_header_sign(message);
+    amg_header_complete(message, (uint16_t)user_len, (make & MAKE_SIGNED) != 0);
     if ((make & MAKE_SPOILT) != 0)
         fuzz_spoil(fuzz, message, len);
     return (uint32_t)len;

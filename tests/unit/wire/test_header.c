@@ -84,9 +84,8 @@ enum { USER_LEN = 6, SIGNED_LEN = AMG_HEADER_LEN + USER_LEN };
 static void signed_write(uint8_t bytes[SIGNED_LEN], uint64_t id)
 {
     amg_header_write_request(bytes, 0, id);
-    amg_header_set_user_len(bytes, USER_LEN);
     memset(bytes + AMG_HEADER_LEN, 7, USER_LEN);
-    amg_header_sign(bytes);
+    amg_header_complete(bytes, USER_LEN, true);
 }
 
 static void test_header_signed_one_is_read_as_written(void **state)
@@ -106,7 +105,7 @@ static void test_header_signed_one_is_read_as_written(void **state)
     }
     assert_int_equal(amg_header_args_len(&header, SIGNED_LEN + 3), 3);
     bytes[2] = AMG_HEADER_SUMMED;
-    amg_header_sign(bytes);
+    amg_header_complete(bytes, USER_LEN, true);
     assert_int_equal(amg_header_read(bytes, sizeof(bytes), AMG_HEADER_REQUEST,
                          &header, &why),
         HG_SUCCESS);

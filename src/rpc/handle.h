@@ -413,20 +413,6 @@ static inline bool amg_order_has_lines(const hg_context_t *context)
 void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
     uint8_t origin_context, struct amg_cq_entry *entry);
 
-/* Is the plain request one for a handler that takes no handle? */
-static inline bool amg_oneway_may_take(
-    const struct amg_rpc *rpc, const struct amg_arrival *arrival)
-{
-    return !AMG_LIKELY(rpc->oneway == NULL) && arrival->is_one_way &&
-           arrival->len <= AMG_HEADER_LEN + AMALGAM_ONEWAY_MAX;
-}
-/* Queues a one-way request for a handler that takes no handle (oneway.c). */
-void amg_oneway_take(hg_context_t *context, unsigned route, struct amg_rpc *rpc,
-    struct amg_arrival *arrival);
-/* Queues a request of records for a handler that takes no handle. */
-void amg_oneway_take_several(hg_context_t *context, unsigned route,
-    struct amg_rpc *rpc, struct amg_arrival *arrival);
-
 /* One-way calls without a handle that have not left (oneway.c). */
 
 /* HG_NOMEM. */

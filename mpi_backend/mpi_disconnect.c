@@ -66,6 +66,7 @@ static void message_send_locked(
                     message->kind == AMG_MPI_DISCONNECT_MISSING;
     uint32_t len = has_body ? (uint32_t)sizeof(message->missing) : 0;
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     AMG_ASSERT(message->rank != (uint32_t)msgbuf->domain->comm.rank);
     memcpy(msgbuf->data, &message->missing, len);
     msgbuf->header.context = 0;
@@ -81,6 +82,7 @@ static void all_send_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_msgbuf *msgbuf = NULL;
     struct amg_mpi_tree_message message;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((msgbuf = amg_mpi_msgbuf_get_locked(domain)) != NULL &&
            amg_mpi_tree_next(&domain->disconnect, &message))
         message_send_locked(msgbuf, &message);
@@ -97,6 +99,7 @@ void amg_mpi_disconnect_on_message_locked(
         .kind = message->kind};
     bool was_over = tree->is_over;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (message->len > 0)
         memcpy(
             &received.missing, message->msgbuf->data, sizeof(received.missing));
@@ -113,6 +116,7 @@ void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (tree->is_asking)
         amg_mpi_tree_look(tree, amg_clock_ns());
     if (tree->is_asking || tree->is_closing || tree->is_over ||
@@ -124,6 +128,7 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!tree->is_closing && !tree->is_over &&
         !amg_mpi_msg_is_pending_locked(domain) &&
         amg_mpi_rma_is_idle_locked(domain))
@@ -143,6 +148,7 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
     bool is_call = peer != NULL;
     unsigned count = is_call ? peer->calls.unanswered : 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (peer = is_call ? peer : domain->peers.met; peer != NULL;
          peer = peer->next)
         if (is_call ||
@@ -177,6 +183,7 @@ void amg_mpi_disconnect_report_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (tree->is_over || pending_peer_log_locked(domain) || !tree->is_closing)
         return;
     if (domain->comm.rank == 0)
@@ -189,6 +196,7 @@ unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (tree->is_over)
         return 0;
     if (!tree->is_closing)
@@ -205,6 +213,7 @@ bool amg_mpi_disconnect_is_settled_locked(const struct amg_mpi_domain *domain)
 {
     const struct amg_mpi_tree *tree = &domain->disconnect;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     return tree->is_over ||
            (domain->comm.rank == 0 && tree->is_asking && tree->asked == 0);
 }
@@ -214,6 +223,7 @@ void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_tree *tree = &domain->disconnect;
     bool was_over = tree->is_over;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!was_over)
         amg_mpi_tree_give_up(tree);
     if (!tree->is_broken)

@@ -285,6 +285,7 @@ static void export_open_locked(
     enum amg_mpi_way way = AMG_MPI_WAY_MESSAGES;
     uint32_t index = AMG_MPI_DESCS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(mem->key.desc == 0);
     if (!mem_is_fit(mem))
         return;
@@ -306,14 +307,6 @@ static void export_open_locked(
     }
     if (way == AMG_MPI_WAY_DYNAMIC)
         mem_detach(exports, mem, mem->count);
-}
-
-/* Lets the next move close the descriptor of `mem`. */
-static void export_leave_locked(
-    struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
-{
-    if (mem->key.desc != 0 && !amg_link_is_listed(&mem->leaving))
-        amg_list_push(&exports->leaving, &mem->leaving);
 }
 
 /* Closes the access word; frees the descriptor once no access is held. */
@@ -341,10 +334,12 @@ static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
     mem->key.desc = 0;
 }
 
-void amg_mpi_export_move_locked(struct amg_mpi_exports *exports)
+void amg_mpi_export_move_locked(struct amg_mpi_domain *domain)
 {
+    struct amg_mpi_exports *exports = domain->exports;
     struct amg_link *link = amg_list_first(&exports->leaving);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&exports->leaving, link);
 
@@ -354,9 +349,10 @@ void amg_mpi_export_move_locked(struct amg_mpi_exports *exports)
 }
 
 int amg_mpi_export_accessor_locked(
-    const struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem)
+    const struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
-    if (exports == NULL || mem->key.desc == 0)
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (domain->exports == NULL || mem->key.desc == 0)
         return AMG_MPI_ACCESSOR_NONE;
     return mem->has_left ? mem->accessor : AMG_MPI_ACCESSOR_UNSEEN;
 }
@@ -421,6 +417,7 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
     struct amg_mpi_mem *mem = slot == NULL ? NULL : slot->object;
     struct amg_seg_iter asked;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (mem == NULL || memcmp(&mem->key, &request->key, sizeof(mem->key)) != 0)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
@@ -437,10 +434,13 @@ hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
 void amg_mpi_mem_close_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (mem->is_closed)
         return;
     mem->is_closed = true;
     amg_table_remove(&domain->mems.all, mem->key.cookie);
-    if (domain->exports != NULL)
-        export_leave_locked(domain->exports, mem);
+    /* The next move closes its descriptor. */
+    if (domain->exports != NULL && mem->key.desc != 0 &&
+        !amg_link_is_listed(&mem->leaving))
+        amg_list_push(&domain->exports->leaving, &mem->leaving);
 }

@@ -138,11 +138,11 @@ void amg_mpi_export_init(
     struct amg_mpi_exports *exports, struct amg_mpi_windows *windows);
 
 /* Closes the access words of memory being removed, and frees descriptors
- * without accesses. Calls MPI. */
-void amg_mpi_export_move_locked(struct amg_mpi_exports *exports);
+ * without accesses. The domain has windows. Calls MPI. */
+void amg_mpi_export_move_locked(struct amg_mpi_domain *domain);
 /* The rank whose access keeps the descriptor of `mem` from being freed, or one
  * of AMG_MPI_ACCESSOR_; _NONE: `mem` has no descriptor any more. */
 int amg_mpi_export_accessor_locked(
-    const struct amg_mpi_exports *exports, const struct amg_mpi_mem *mem);
+    const struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem);
 
 #endif

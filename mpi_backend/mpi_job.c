@@ -86,6 +86,7 @@ static hg_return_t barrier_begin_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_barrier *barrier = &domain->barrier;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (barrier->is_claimed) {
         AMG_LOG_ERROR("mpi", "another thread is in a barrier of this class, or "
                              "this callback runs inside one");
@@ -104,6 +105,7 @@ static hg_return_t barrier_test_locked(struct amg_mpi_domain *domain)
     int flag = 0;
     int rc = MPI_Test(&domain->barrier.request, &flag, MPI_STATUS_IGNORE);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rc != MPI_SUCCESS) {
         domain->barrier.request = MPI_REQUEST_NULL;
         return amg_mpi_comm_error(rc, "a barrier");
@@ -147,37 +149,28 @@ void amg_mpi_barrier_end(struct amg_domain *base)
     amg_bias_unlock(domain->lock);
 }
 
-/* True: all ranks have entered the barrier, or MPI failed. */
-static bool joining_test_locked(struct amg_mpi_joining *joining)
-{
-    int flag = 0;
-    int rc = MPI_Test(&joining->request, &flag, MPI_STATUS_IGNORE);
-
-    if (rc != MPI_SUCCESS) {
-        (void)amg_mpi_comm_error(rc, "the barrier at the end of opening");
-        joining->request = MPI_REQUEST_NULL;
-    }
-    return joining->request == MPI_REQUEST_NULL;
-}
-
 static uint32_t joining_look_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_joining *joining = &domain->joining;
     int rc = MPI_SUCCESS;
     int flag = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!joining->has_begun) {
         rc = MPI_Ibarrier(domain->comm.messages, &joining->request);
         joining->has_begun = true;
         joining->looks = JOINED_LOOKS;
     }
-    if (rc != MPI_SUCCESS) {
-        (void)amg_mpi_comm_error(rc, "MPI_Ibarrier");
-        joining->request = MPI_REQUEST_NULL;
+    if (rc == MPI_SUCCESS && joining->request != MPI_REQUEST_NULL) {
+        rc = MPI_Test(&joining->request, &flag, MPI_STATUS_IGNORE);
+        if (rc == MPI_SUCCESS)
+            return flag ? joining->looks : AMG_JOINED_NOT_YET;
     }
-    if (joining->request != MPI_REQUEST_NULL)
-        return joining_test_locked(joining) ? joining->looks
-                                            : AMG_JOINED_NOT_YET;
+    if (rc != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(rc, "the barrier at the end of opening");
+        joining->request = MPI_REQUEST_NULL;
+        return joining->looks;
+    }
     if (joining->looks == 0)
         return 0;
     /* Only to make progress. */

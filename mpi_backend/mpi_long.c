@@ -117,6 +117,7 @@ static void behind_move_locked(
 {
     struct amg_link *link = amg_list_first(&ep->behind);
 
+    AMG_ASSERT_HELD_BIAS(amg_mpi_domain_of_ep(ep)->lock);
     AMG_ASSERT(from != NULL);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&ep->behind, link);
@@ -137,6 +138,7 @@ static bool behind_has_locked(
 {
     struct amg_link *link = amg_list_first(&ep->behind);
 
+    AMG_ASSERT_HELD_BIAS(amg_mpi_domain_of_ep(ep)->lock);
     for (; link != NULL; link = amg_list_next(&ep->behind, link))
         if (place_of(link)->from == from && place_of(link)->kept[0] != 0)
             return true;
@@ -148,6 +150,7 @@ void amg_mpi_long_give_locked(const struct amg_mpi_message *message)
     struct amg_arrival *arrival = &message->arrival->arrival;
     struct amg_mpi_ep *ep = message->ep;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     AMG_ASSERT(ep != NULL && !arrival->is_late);
     arrival->kept[0] = 0;
     if (message->msgbuf->is_long && amg_link_is_listed(&arrival->link))
@@ -162,6 +165,7 @@ void amg_mpi_long_leave_locked(const struct amg_mpi_message *message)
 {
     struct amg_arrival *arrival = &message->arrival->arrival;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     if (message->ep == NULL || !amg_link_is_listed(&arrival->link))
         return;
     amg_list_remove(&arrival->link);
@@ -186,6 +190,7 @@ int amg_mpi_long_announce_locked(
         .kind = (uint8_t)amg_mpi_kind_of(&msgbuf->header),
         .context = (uint8_t)(msgbuf->tag - domain->stamp)};
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(msgbuf->is_long && amg_mpi_long_is(msgbuf));
     announcement->post.op = NULL;
     announcement->rank = msgbuf->rank;
@@ -249,6 +254,7 @@ static uint16_t *long_count_locked(
 {
     struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, rank);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     return kind == AMG_MPI_REPLY ? &peer->long_replies : &peer->long_requests;
 }
 
@@ -259,6 +265,7 @@ static void long_end_locked(
     uint16_t *count = long_count_locked(
         domain, (uint32_t)msgbuf->rank, msgbuf->pack.head.kind);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(*count > 0);
     --*count;
 }
@@ -271,6 +278,7 @@ static bool long_receive_locked(
     struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_long_locked(domain);
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (msgbuf == NULL)
         return false;
     msgbuf->post.ep = announcement->post.ep;
@@ -305,6 +313,7 @@ void amg_mpi_longs_start_locked(
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (waiting != &domain->longs.waiting &&
         !amg_list_is_empty(&domain->longs.waiting))
         return;
@@ -331,6 +340,7 @@ static bool announcement_check_locked(struct amg_mpi_domain *domain,
             body->kind == AMG_MPI_REPLY) &&
         (message->ep == NULL || body->context == message->ep->base.context_id);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (is_right && body->kind == AMG_MPI_REPLY) {
         what = AMG_VIOLATION_ANSWER;
         is_right = peer->long_replies < peer->calls.unanswered &&
@@ -354,6 +364,7 @@ void amg_mpi_long_on_message_locked(
     struct amg_list *waiting = &domain->longs.waiting;
     struct amg_mpi_long body;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&body, message->body, sizeof(body));
     if (!announcement_check_locked(domain, message, &body)) {
         amg_mpi_msgbuf_put_locked(msgbuf);
@@ -395,6 +406,7 @@ static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_link *place = long_place(msgbuf);
     struct amg_link *before = place->next == NULL ? NULL : place->prev;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (before != NULL) /* the msgbuf may be freed */
         amg_list_remove(place);
     amg_list_remove(&msgbuf->post.link);
@@ -423,6 +435,7 @@ bool amg_mpi_long_next_locked(
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_longs_start_locked(domain, &domain->longs.waiting);
     link = amg_list_first(&domain->longs.coming);
     while (link != NULL) {
@@ -444,6 +457,7 @@ void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message)
 {
     struct amg_arrival *arrival = &message->arrival->arrival;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     arrival->is_long = true;
     /* Keeps the context for amg_mpi_long_release(). */
     message->msgbuf->tag = message->ep->base.context_id;
@@ -463,6 +477,7 @@ void amg_mpi_longs_detach_locked(
     struct amg_list *coming = &domain->longs.coming;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((link = amg_list_pop(&ep->behind)) != NULL)
         if (place_of(link)->kept[0] == 0)
             amg_list_push(&ep->arrived, link);
@@ -502,6 +517,7 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
     bool is_quiet = amg_mpi_longs_are_idle(domain);
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (uint32_t i = 0; i < calls->cap; i++) /* cancelled calls, too */
         is_quiet = is_quiet && calls->slots[i].object == NULL;
     while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {

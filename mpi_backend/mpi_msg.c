@@ -30,6 +30,8 @@ static hg_return_t request_send_locked(
 {
     struct amg_mpi_msgbuf *msgbuf = msgbuf_of_post(post);
 
+    AMG_ASSERT_HELD_BIAS(
+        amg_container_of(calls, struct amg_mpi_domain, calls)->lock);
     (void)calls;
     msgbuf->header.cookie = post->cookie;
     return amg_mpi_send_locked(msgbuf);
@@ -40,6 +42,7 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     struct amg_mpi_domain *domain =
         amg_container_of(calls, struct amg_mpi_domain, calls);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     domain->oneways -= !post->wants_reply;
     amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
@@ -57,6 +60,7 @@ static bool credits_pay_locked(
         domain->is_dead ? NULL : amg_mpi_msgbuf_get_locked(domain);
     uint8_t context = peer->context;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (msgbuf == NULL)
         return false;
     if (owed->wishes > 0 && owed->waiting != NULL)
@@ -114,6 +118,7 @@ static inline hg_return_t request_post_locked(struct amg_mpi_domain *domain,
     bool wants_reply = msgbuf->post.wants_reply;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     msgbuf->post.peer = &peer->calls;
     domain->oneways += !wants_reply;
     rc = amg_calls_post_locked(
@@ -191,6 +196,7 @@ static inline void request_close_locked(
     struct amg_mpi_peer *peer =
         amg_mpi_peer_of_locked(domain, amg_mpi_rank_of(domain, arrival->from));
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(peer->open > 0);
     peer->open -= peer->open > 0;
 }
@@ -234,6 +240,7 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_msgbuf_put_locked(msgbuf);
     (void)amg_calls_owe_locked(
         &domain->calls, &amg_mpi_peer_of_locked(domain, rank)->calls);
@@ -243,6 +250,7 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
 static void oneway_drop_locked(
     struct amg_mpi_msgbuf *msgbuf, uint32_t rank, uint8_t origin_context)
 {
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     amg_mpi_peer_violation(msgbuf->domain, rank, AMG_VIOLATION_DROPPED,
         AMG_MPI_ONEWAY, origin_context);
     credit_owe_locked(msgbuf, rank);
@@ -281,6 +289,7 @@ static struct amg_mpi_msgbuf *refusal_get_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_msgbuf *other = msgbuf;
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (amg_mpi_kind_of(&msgbuf->header) == AMG_MPI_PACK) {
         other = amg_mpi_msgbuf_get_locked(msgbuf->domain);
         amg_mpi_msgbuf_put_locked(msgbuf);
@@ -294,6 +303,7 @@ static void refusal_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     struct amg_mpi_refuse refuse = {(uint32_t)code};
     struct amg_mpi_msgbuf *answer = refusal_get_locked(msgbuf);
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (answer == NULL) {
         AMG_LOG_ERROR("mpi",
             "no memory to refuse a request of rank %u, whose call will not end",
@@ -311,6 +321,7 @@ void amg_mpi_msg_refuse_locked(
     struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
     uint32_t rank = amg_mpi_rank_of(domain, arrival->from);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (arrival->is_long)
         amg_mpi_long_release(arrival);
     if (arrival->is_one_way && !amg_arrival_has_credit(arrival)) {
@@ -331,6 +342,7 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
 {
     struct amg_arrival *arrival = &message->arrival->arrival;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     message->arrival->whole = message->msgbuf;
     arrival->from = amg_mpi_peer_at(domain, message->rank);
     arrival->data = message->body;
@@ -359,6 +371,7 @@ static inline bool message_is_ack(const struct amg_mpi_message *message)
 static hg_return_t request_check_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, struct amg_mpi_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (message_is_ack(message) && message->len > AMG_NOW_LEN)
         return HG_AGAIN;
     if (!message_is_ack(message) &&
@@ -380,6 +393,7 @@ void amg_mpi_msg_on_request_locked(
     bool is_one_way = message->kind == AMG_MPI_ONEWAY;
     hg_return_t why = request_check_locked(domain, message, peer);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     peer->context = message->header->context;
     if (!AMG_LIKELY(why == HG_SUCCESS) && message->msgbuf->is_long)
         amg_mpi_long_leave_locked(message);
@@ -408,6 +422,7 @@ static struct amg_op *call_end_locked(
     struct amg_op *op =
         amg_calls_find_locked(&domain->calls, cookie, message->rank);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (op == NULL)
         amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
             AMG_MPI_REPLY, (long)cookie);
@@ -422,6 +437,7 @@ void amg_mpi_msg_on_reply_locked(
 {
     struct amg_op *op = call_end_locked(domain, message);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (op == &amg_call_cancelled) {
         arrival_give_locked(domain, message, &domain->calls.late, false);
         return;
@@ -442,6 +458,7 @@ void amg_mpi_msg_on_refuse_locked(
     struct amg_op *op = call_end_locked(domain, message);
     struct amg_mpi_refuse refuse;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&refuse, message->body, sizeof(refuse));
     amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (op == NULL || op == &amg_call_cancelled)
@@ -453,6 +470,7 @@ void amg_mpi_msg_on_refuse_locked(
 static void call_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     switch (message->kind) {
     case AMG_MPI_REQUEST:
     case AMG_MPI_ONEWAY:
@@ -484,6 +502,7 @@ void amg_mpi_msg_on_pack_locked(
     struct amg_pack_part part;
     struct amg_pack_iter iter;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (message->len > domain->message_len - sizeof(header) ||
         !amg_pack_iter_init(&iter, message->body, message->len,
             message->header->cookie, domain->packer.count_max)) {
@@ -514,6 +533,7 @@ static void kept_detach_locked(
 {
     struct amg_link *link = amg_list_first(&domain->packer.kept);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(&domain->packer.kept, link)) {
         const struct amg_post *post =
             &amg_container_of(link, struct amg_mpi_msgbuf, pack.link)->post;
@@ -526,6 +546,7 @@ static void kept_detach_locked(
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_longs_detach_locked(domain, ep);
     kept_detach_locked(domain, &ep->base);
     amg_calls_drop_locked(&domain->calls, &ep->base);
@@ -538,6 +559,7 @@ void amg_mpi_msg_drop_locked(
 void amg_mpi_msg_on_credits_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (credits <= peer->calls.unanswered)
         domain->oneways -=
             credits < domain->oneways ? credits : domain->oneways;
@@ -546,6 +568,7 @@ void amg_mpi_msg_on_credits_locked(
 
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     return domain->oneways > 0 ||
            amg_calls_pending_locked(&domain->calls, &domain->asked) != NULL;
 }
@@ -557,6 +580,7 @@ const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
         amg_calls_pending_locked(&domain->calls, &domain->asked);
     const struct amg_mpi_peer *peer = domain->peers.met;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (slot != NULL)
         return amg_mpi_peer_of_locked(domain, slot->owner_or_next);
     if (domain->oneways == 0)

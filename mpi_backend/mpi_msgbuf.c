@@ -87,6 +87,7 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
     struct amg_link *link = domain->msgbufs.free_long;
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (link != NULL) {
         domain->msgbufs.free_long = link->next;
         domain->msgbufs.long_count--;
@@ -110,6 +111,7 @@ static void long_put_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (domain->msgbufs.long_count == LONGS_KEPT) {
         domain->msgbufs.count--;
         amg_mem_free(msgbuf);
@@ -147,11 +149,13 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
         &domain->msgbufs.hot, NULL, memory_order_acquire);
     struct amg_link *late = NULL;
 
+    amg_bias_lock(domain->lock);
     if (hot != NULL)
         amg_mpi_msgbuf_put_locked(hot);
     while ((late = amg_list_pop(&domain->calls.late)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_pack_whole_of(
             amg_container_of(late, struct amg_arrival, link)));
+    amg_bias_unlock(domain->lock);
     longs_free(domain);
     while (domain->msgbufs.free != NULL) {
         AMG_ASSERT(domain->msgbufs.count > 0);
@@ -177,6 +181,7 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = domain->msgbufs.free;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (link == NULL)
         return msgbuf_make(domain);
     domain->msgbufs.free = link->next;
@@ -186,6 +191,7 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_locked(struct amg_mpi_domain *domain)
 
 void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
 {
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     AMG_ASSERT(msgbuf->domain->msgbufs.count > 0);
     if (!amg_pack_unshare(&msgbuf->others))
         return;
@@ -232,6 +238,7 @@ size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
     size_t home = domain->msgbufs.long_count;
     const struct amg_link *link = domain->msgbufs.free;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = link->next)
         home++;
     for (uint32_t i = 0; i < domain->max_contexts; i++)
@@ -261,6 +268,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
     int tag = amg_mpi_tag(domain, ep->base.context_id);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!AMG_LIKELY(tag != domain->unmatched.tag))
         return; /* the probed message goes before later ones */
     while (ep->posted < AMG_MPI_RECEIVES) {
@@ -289,6 +297,7 @@ bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
 {
     int len = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (error == MPI_SUCCESS)
         MPI_Get_count(status, MPI_BYTE, &len);
     if (error != MPI_SUCCESS || len < (int)sizeof(msgbuf->header) ||
@@ -365,6 +374,7 @@ bool amg_mpi_receive_next_locked(
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of_ep(ep);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (ep->posted > 0) {
         unsigned slot = ep->first;
 
@@ -408,6 +418,7 @@ bool amg_mpi_receive_unpost_locked(
     struct amg_mpi_msgbuf *msgbuf = NULL;
     bool is_cancelled = false;
 
+    AMG_ASSERT_HELD_BIAS(amg_mpi_domain_of_ep(ep)->lock);
     ret_message->msgbuf = NULL;
     if (ep->posted == 0)
         return false;
@@ -490,6 +501,7 @@ bool amg_mpi_receive_unmatched_locked(struct amg_mpi_domain *domain,
     int context = -1;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     *ret_backlog = NULL;
     if (domain->unmatched.msgbuf != NULL)
         return unmatched_take(domain, ret_message);

@@ -37,6 +37,7 @@ static_assert(sizeof(struct amg_mpi_peer) == 200, "the text above says so");
 
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(domain->peers.spare == NULL);
     domain->peers.spare = amg_mem_zalloc(sizeof(*domain->peers.spare));
     return domain->peers.spare != NULL;
@@ -47,6 +48,7 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
 {
     struct amg_mpi_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(domain->peers.all[rank] == NULL);
     if (!amg_mpi_peer_reserve_locked(domain))
         return NULL;
@@ -186,6 +188,7 @@ hg_return_t amg_mpi_addr_parse(
 
 void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
     for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;

@@ -45,6 +45,7 @@ static void on_credit_locked(
 {
     uint32_t note = message->msgbuf->header.cookie;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_msgbuf_put_locked(message->msgbuf);
     amg_calls_on_note_locked(
         &domain->calls, &domain->peers.all[message->rank]->calls, note);
@@ -100,6 +101,7 @@ static void message_take_locked(
     struct amg_mpi_peer *peer = NULL;
     unsigned kind = message->kind;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(message->rank < (uint32_t)domain->comm.size);
     if (kind >= AMG_MPI_KIND_COUNT || message->len < kind_rows[kind].len_min ||
         message->len > kind_rows[kind].len_max) {
@@ -126,6 +128,7 @@ AMG_NOINLINE static unsigned longs_take_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_message message;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (amg_mpi_long_next_locked(domain, &message)) {
         message_take_locked(domain, &message);
         count++;
@@ -139,6 +142,7 @@ static void ep_unpost_locked(
 {
     struct amg_mpi_message message;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (amg_mpi_receive_unpost_locked(ep, &message)) {
         if (message.msgbuf != NULL)
             message_take_locked(domain, &message);
@@ -150,6 +154,7 @@ static void orphans_free_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((link = amg_list_pop(&domain->orphans)) != NULL) {
         struct amg_mpi_ep *ep =
             amg_container_of(link, struct amg_mpi_ep, orphan);
@@ -166,6 +171,7 @@ static unsigned ep_receive_locked(
     struct amg_mpi_message message;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (ep->posted < AMG_MPI_RECEIVES)
         amg_mpi_receive_fill_locked(ep);
     while (count < max && amg_mpi_peer_reserve_locked(domain) &&
@@ -186,6 +192,7 @@ static unsigned unmatched_take_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_ep *backlog = NULL;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (count < DOMAIN_MAX && amg_mpi_peer_reserve_locked(domain) &&
            amg_mpi_receive_unmatched_locked(domain, &message, &backlog)) {
         message_take_locked(domain, &message);
@@ -200,6 +207,7 @@ static void pipelines_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_batch batch;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_batch_begin(&batch, domain);
     amg_mpi_transfers_test_locked(domain, &batch);
     amg_mpi_accesses_test_locked(domain, &batch);
@@ -210,6 +218,7 @@ static void pipelines_move_locked(struct amg_mpi_domain *domain)
 
 static void domain_move_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_packer_turn(&domain->packer);
     if (!amg_packer_is_empty(&domain->packer))
         amg_mpi_send_kept_locked(domain);
@@ -242,6 +251,7 @@ static void ep_progress_locked(
     unsigned count = 0;
     bool is_due = false; /* for the work of one poll in many */
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_list_is_empty(&domain->orphans))
         orphans_free_locked(domain);
     domain_move_locked(domain);
@@ -295,6 +305,7 @@ static unsigned domain_poll_locked(struct amg_mpi_domain *domain)
 {
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     orphans_free_locked(domain);
     domain_move_locked(domain);
     for (uint32_t i = 0; i < domain->max_contexts; i++) {
@@ -328,6 +339,7 @@ static void domain_wait_locked(
     bool may_call = amg_mpi_may_call(domain);
     unsigned count = may_call ? domain_poll_locked(domain) : 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     *idle_rounds = count > 0 ? 0 : *idle_rounds + 1;
     amg_bias_unlock(domain->lock);
     if (*idle_rounds > IDLE_MAX && domain->base.others != NULL)
@@ -341,11 +353,13 @@ static void domain_wait_locked(
 static int accessor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
-    int rank = amg_mpi_access_rank_locked(mem);
+    struct amg_link *link = amg_list_first(&mem->accesses);
 
-    if (rank >= 0)
-        return rank;
-    return amg_mpi_export_accessor_locked(domain->exports, mem);
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (link != NULL)
+        return amg_container_of(link, struct amg_mpi_access, mem_link)
+            ->pipeline.rank;
+    return amg_mpi_export_accessor_locked(domain, mem);
 }
 
 static void accessor_log(int rank, unsigned timeout_ms)
@@ -378,11 +392,12 @@ static int accesses_await_locked(
     unsigned idle_rounds = 0;
     int rank = accessor_find_locked(domain, mem);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(mem->is_closed);
     if (rank == AMG_MPI_ACCESSOR_NONE)
         return rank;
     deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    amg_mpi_accesses_halt_locked(mem);
+    amg_mpi_accesses_halt_locked(domain, mem);
     do {
         domain_wait_locked(domain, &idle_rounds);
         rank = accessor_find_locked(domain, mem);
@@ -401,7 +416,7 @@ hg_return_t amg_mpi_close_unreg(
     amg_bias_lock(domain->lock);
     amg_mpi_mem_close_locked(domain, mem);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
-        amg_mpi_export_move_locked(domain->exports);
+        amg_mpi_export_move_locked(domain);
     rank = accesses_await_locked(domain, mem, timeout_ms);
     amg_bias_unlock(domain->lock);
     if (rank != AMG_MPI_ACCESSOR_NONE) {
@@ -422,6 +437,7 @@ static void transfers_end_locked(
     bool is_late = false;
     unsigned idle_rounds = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (amg_mpi_transfers_cancel_locked(domain, ep, is_late)) {
         domain_wait_locked(domain, &idle_rounds);
         now_ns = amg_clock_ns();
@@ -445,6 +461,7 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
     uint64_t end_ns = amg_clock_ns() + timeout_ms * AMG_NS_PER_MS;
     unsigned idle_rounds = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (!is_over(domain) && amg_clock_ns() < end_ns)
         domain_wait_locked(domain, &idle_rounds);
 }
@@ -456,6 +473,7 @@ static bool windows_barrier_locked(struct amg_mpi_domain *domain)
     struct amg_patience patience = {0, 0};
     unsigned idle_rounds = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!domain->disconnect.is_over || domain->disconnect.is_broken ||
         !amg_mpi_rma_is_idle_locked(domain))
         return false;
@@ -481,6 +499,7 @@ static void arrivals_refuse_locked(
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((link = amg_list_pop(&ep->arrived)) != NULL)
         amg_mpi_msg_refuse_locked(
             domain, amg_container_of(link, struct amg_arrival, link));
@@ -562,6 +581,7 @@ bool amg_mpi_close_is_over(struct amg_mpi_domain *domain)
 
 static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     wait_until_locked(domain, amg_mpi_disconnect_is_settled_locked,
         amg_mpi_disconnect_settle_locked(domain));
     amg_mpi_disconnect_abandon_locked(domain);
@@ -591,6 +611,7 @@ static bool has_sent_all(const struct amg_mpi_domain *domain)
 static void eps_each_locked(struct amg_mpi_domain *domain,
     void (*fn)(struct amg_mpi_domain *domain, struct amg_mpi_ep *ep))
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             fn(domain, domain->eps[i]);
@@ -599,6 +620,7 @@ static void eps_each_locked(struct amg_mpi_domain *domain,
 /* Ends all operations of the program. */
 static void work_end_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     transfers_end_locked(domain, NULL);
     eps_each_locked(domain, amg_mpi_msg_drop_locked);
 }
@@ -618,6 +640,7 @@ static bool barrier_end_locked(struct amg_mpi_domain *domain)
 {
     int flag = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     wait_until_locked(domain, has_joined, CLOSE_MS);
     if (MPI_Test(&domain->joining.request, &flag, MPI_STATUS_IGNORE) ==
             MPI_SUCCESS &&

@@ -103,7 +103,7 @@ struct amg_mpi_rma {
 
 /* NULL: no memory. */
 struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
-    struct amg_mpi_rma *rma, int rank);
+    struct amg_mpi_domain *domain, int rank);
 
 /* Joins or acquires an access to the memory of `key`. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
@@ -117,8 +117,6 @@ void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
 /* Processes the requests that MPI has completed. */
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain);
-/* At close: counts the accesses still with MPI, which stay allocated. */
-unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma);
 
 /* The number of the next SYNC, whose answer proves progress after now. */
 static inline uint32_t amg_mpi_sync_next(const struct amg_mpi_rma_peer *peer)

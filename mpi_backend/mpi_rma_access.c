@@ -54,17 +54,19 @@ static void access_set_state(
 }
 
 struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
-    struct amg_mpi_rma *rma, int rank)
+    struct amg_mpi_domain *domain, int rank)
 {
-    struct amg_mpi_rma_peer *peer = amg_map_get(&rma->peers, (uint64_t)rank);
+    struct amg_map *peers = &domain->rma->peers;
+    struct amg_mpi_rma_peer *peer = amg_map_get(peers, (uint64_t)rank);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (peer != NULL)
         return peer;
     peer = amg_mem_zalloc(sizeof(*peer));
     if (peer != NULL)
         amg_list_init(&peer->accesses);
     if (peer != NULL &&
-        amg_map_put(&rma->peers, (uint64_t)rank, peer) != HG_SUCCESS) {
+        amg_map_put(peers, (uint64_t)rank, peer) != HG_SUCCESS) {
         amg_mem_free(peer);
         peer = NULL;
     }
@@ -106,6 +108,7 @@ hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_access *access = access_find(peer, key);
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (access != NULL) {
         AMG_ASSERT(access->refs > 0); /* no transfer joins a shut access */
         access->refs++;
@@ -144,6 +147,7 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     static const uint64_t nothing;
     struct amg_mpi_rma *rma = domain->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(access->refs > 0);
     access->moved += len;
     if (access->moved < CHECK_LEN || access->state != AMG_MPI_RMA_ACCESS_HELD)
@@ -182,6 +186,7 @@ static void access_leave(
 void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (access == NULL)
         return;
     AMG_ASSERT(access->refs > 0);
@@ -240,6 +245,7 @@ void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->rma->pending);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->rma->pending, link);
 
@@ -249,21 +255,6 @@ void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)
     }
 }
 
-unsigned amg_mpi_rma_access_forget_locked(struct amg_mpi_rma *rma)
-{
-    struct amg_link *link = NULL;
-    unsigned count = 0;
-
-    while ((link = amg_list_pop(&rma->pending)) != NULL) {
-        AMG_LOG_WARNING("bulk",
-            "an access to memory of rank %d through a window did not end; MPI "
-            "keeps its memory",
-            amg_container_of(link, struct amg_mpi_rma_access, link)->rank);
-        count++;
-    }
-    return count;
-}
-
 bool amg_mpi_sync_send_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
@@ -271,6 +262,7 @@ bool amg_mpi_sync_send_locked(
     struct amg_mpi_sync sync = {.number = amg_mpi_sync_next(peer)};
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (peer->asked != peer->answered && peer->context == transfer->context &&
         peer->origin_context == transfer->origin_context)
         return false;
@@ -294,6 +286,7 @@ static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
     struct amg_mpi_rma_peer *peer =
         domain->rma == NULL ? NULL : amg_map_get(&domain->rma->peers, rank);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (peer == NULL || (int32_t)(peer->asked - sync->number) < 0)
         amg_mpi_peer_violation(
             domain, rank, AMG_VIOLATION_ANSWER, AMG_MPI_SYNC, sync->number);
@@ -307,6 +300,7 @@ void amg_mpi_sync_on_message_locked(
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
     struct amg_mpi_sync sync;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&sync, msgbuf->data, sizeof(sync));
     if (sync.is_answer != 0) {
         answer_take_locked(domain, message->rank, &sync);

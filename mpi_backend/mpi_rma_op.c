@@ -215,6 +215,7 @@ static void fragment_post_locked(struct amg_mpi_domain *domain,
     uint64_t remote = 0;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!bounce_take(domain, op, fragment))
         return;
     if (fragment->bounce != NULL && max > AMG_MPI_BOUNCE_LEN)
@@ -240,6 +241,7 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(op->in_flight > 0 && op->peer->in_flight > 0);
     if (fragment->bounce != NULL) {
         if (!transfer->is_put && transfer->op != NULL && op->ret == HG_SUCCESS)
@@ -260,6 +262,7 @@ static void fragments_move_locked(
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (unsigned i = 0; i < AMG_MPI_FRAGMENTS; i++) {
         struct amg_mpi_fragment *fragment = &op->fragments[i];
 
@@ -277,6 +280,7 @@ static bool acquiring_move_locked(
 {
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer->rma.access->state == AMG_MPI_RMA_ACCESS_ACQUIRING)
         return false;
     rc = op_check(transfer);
@@ -306,6 +310,7 @@ static bool fragments_over_locked(
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(op->in_flight == 0);
     if (op->ret == HG_SUCCESS &&
         (op->left > 0 || (transfer->is_put && !op_is_wanted(transfer))))
@@ -332,6 +337,7 @@ static bool accessing_move_locked(
     struct amg_mpi_rma_op *op = &transfer->rma;
     uint64_t done = op->done;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     fragments_move_locked(domain, transfer);
     if (op->in_flight > 0 || op_goes_on(transfer))
         amg_mpi_rma_access_moved_locked(domain, op->access, op->done - done);
@@ -347,6 +353,7 @@ static bool syncing_move_locked(
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (amg_mpi_sync_is_answered(op->peer, op->sync)) {
         flush_want(transfer);
         return true;
@@ -362,6 +369,7 @@ static bool flushing_move_locked(
     struct amg_mpi_rma_op *op = &transfer->rma;
     uint64_t *flushes = &op->peer->flushes[op->way];
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (*flushes == op->flushes) {
         int rc = MPI_SUCCESS;
 
@@ -385,10 +393,11 @@ hg_return_t amg_mpi_rma_op_start_locked(
     struct amg_mpi_rma_op *op = &transfer->rma;
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
     /* The watch over silent ranks knows only ranks that were met. */
     if (amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) != NULL)
-        op->peer = amg_mpi_rma_peer_locked(domain->rma, transfer->rank);
+        op->peer = amg_mpi_rma_peer_locked(domain, transfer->rank);
     if (op->peer != NULL)
         rc = amg_mpi_rma_access_join_locked(domain, op->peer, transfer->rank,
             &transfer->request.key, &op->access);
@@ -480,29 +489,32 @@ static bool (*const state_moves[AMG_MPI_TRANSFER_STATE_COUNT])(
 
 /* Ends the operation of a cancelled transfer at its deadline, if MPI does not
  * use the user's memory any more. */
-static void op_hurry_locked(struct amg_mpi_transfer *transfer)
+static void op_hurry_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     const struct amg_mpi_rma_op *op = &transfer->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_rma && op->access != NULL);
     if (transfer->is_cancelled && transfer->op != NULL &&
         (op->in_flight == 0 || !op->is_direct) &&
         amg_clock_ns() >= transfer->deadline_ns)
-        amg_mpi_transfer_op_end_locked(
-            transfer, op->ret != HG_SUCCESS ? op->ret : HG_CANCELED, op->done);
+        amg_mpi_transfer_op_end_locked(domain, transfer,
+            op->ret != HG_SUCCESS ? op->ret : HG_CANCELED, op->done);
 }
 
 static void ops_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->rma->ops);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     fragments_test(domain->rma);
     while (link != NULL) {
         struct amg_mpi_transfer *transfer = amg_mpi_transfer_of(link);
         /* A transfer that ends removes only itself. */
         struct amg_link *next = amg_list_next(&domain->rma->ops, link);
 
-        op_hurry_locked(transfer);
+        op_hurry_locked(domain, transfer);
         while (state_moves[transfer->state](domain, transfer))
             ;
         link = next;
@@ -513,8 +525,9 @@ void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_rma *rma = domain->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_list_is_empty(&rma->exports.leaving))
-        amg_mpi_export_move_locked(&rma->exports);
+        amg_mpi_export_move_locked(domain);
     if (!amg_list_is_empty(&rma->pending))
         amg_mpi_rma_access_move_locked(domain);
     if (!amg_list_is_empty(&rma->ops))
@@ -525,6 +538,7 @@ bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain)
 {
     const struct amg_mpi_rma *rma = domain->rma;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     return rma == NULL ||
            (amg_list_is_empty(&rma->ops) && amg_list_is_empty(&rma->pending));
 }
@@ -560,8 +574,9 @@ hg_return_t amg_mpi_rma_open(
     return HG_SUCCESS;
 }
 
-/* At close: counts the transfers still with MPI, which stay allocated. */
-static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
+/* At close: counts the transfers and accesses still with MPI, which stay
+ * allocated. */
+static unsigned work_forget(struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;
     unsigned count = 0;
@@ -572,6 +587,11 @@ static unsigned ops_forget_locked(struct amg_mpi_rma *rma)
             "memory",
             amg_mpi_transfer_of(link)->is_put ? "put" : "get",
             amg_mpi_transfer_of(link)->rank);
+    for (; (link = amg_list_pop(&rma->pending)) != NULL; count++)
+        AMG_LOG_WARNING("bulk",
+            "an access to memory of rank %d through a window did not end; MPI "
+            "keeps its memory",
+            amg_container_of(link, struct amg_mpi_rma_access, link)->rank);
     return count;
 }
 
@@ -580,11 +600,12 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     struct amg_mpi_rma *rma = domain->rma;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rma == NULL)
         return;
     domain->rma = NULL;
     domain->exports = NULL;
-    count = ops_forget_locked(rma) + amg_mpi_rma_access_forget_locked(rma);
+    count = work_forget(rma);
     amg_mpi_regions_fini(&rma->windows->regions);
     if (domain->disconnect.is_broken || count > 0)
         AMG_LOG_WARNING("mpi",

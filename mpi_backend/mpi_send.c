@@ -52,6 +52,7 @@ static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
         .peer = &amg_mpi_peer_of_locked(domain, rank)->calls,
         .wants_reply = kind == AMG_MPI_REQUEST};
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (kind != AMG_MPI_REQUEST &&
         (kind != AMG_MPI_ONEWAY || cookie == AMG_TOKEN_ACK))
         return;
@@ -65,6 +66,7 @@ static void calls_unsent_locked(
     struct amg_pack_iter iter;
     struct amg_pack_part part;
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (msgbuf->packed.kind == 0) {
         request_unsent_locked(msgbuf, amg_mpi_kind_of(&msgbuf->header),
             msgbuf->header.cookie, ret);
@@ -82,6 +84,7 @@ static void calls_unsent_locked(
 /* MPI has sent the message, or failed to. */
 static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (msgbuf->post.op != NULL)
         amg_mpi_op_end_locked(msgbuf->post.op, ret);
     if (!AMG_LIKELY(ret == HG_SUCCESS))
@@ -93,6 +96,7 @@ static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 static void sends_add_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *msgbuf)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_list_push(&domain->sends.in_flight, &msgbuf->post.link);
     domain->sends.count++;
 }
@@ -105,6 +109,7 @@ static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
     struct amg_mpi_domain *domain = msgbuf->domain;
     int rc = MPI_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     header->credits = AMG_LIKELY(peer != NULL)
                           ? amg_flow_take_owed(&peer->calls, UINT16_MAX)
                           : 0;
@@ -127,6 +132,7 @@ static bool long_send_locked(struct amg_mpi_msgbuf *msgbuf)
     int rc = MPI_Isend(&msgbuf->header, (int)msgbuf->len, MPI_BYTE,
         msgbuf->rank, msgbuf->tag, domain->comm.data, &msgbuf->request);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rc != MPI_SUCCESS) {
         if (!amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank)->is_lost)
             (void)amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
@@ -144,6 +150,7 @@ static void longs_send_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = amg_list_first(unsent);
     struct amg_link *next = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(unsent, link))
         domain->peers.all[amg_mpi_msgbuf_of_link(link)->rank]->is_stuck = false;
     for (link = amg_list_first(unsent); link != NULL; link = next) {
@@ -164,6 +171,7 @@ AMG_NOINLINE static hg_return_t long_post_locked(
     int tag = 0;
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (announcement == NULL)
         return HG_NOMEM;
     tag = amg_mpi_long_announce_locked(msgbuf, announcement);
@@ -188,6 +196,7 @@ static void kept_send_locked(
     struct amg_mpi_header *header = &msgbuf->header;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_packer_take(&domain->packer, pack);
     if (pack->count > 1) {
         header = &msgbuf->packed;
@@ -206,6 +215,7 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
 {
     struct amg_pack *pack = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((pack = amg_packer_first(&domain->packer)) != NULL)
         kept_send_locked(domain, pack);
 }
@@ -218,6 +228,7 @@ AMG_NOINLINE static bool call_keep_locked(
     struct amg_packer *packer = &msgbuf->domain->packer;
     enum amg_pack_verdict verdict = AMG_PACK_FULL;
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     msgbuf->pack.head = (struct amg_pack_head){.kind = msgbuf->header.kind,
         .context = msgbuf->header.context,
         .cookie = msgbuf->header.cookie};
@@ -241,6 +252,7 @@ static inline bool msgbuf_keep_locked(
 {
     unsigned kind = amg_mpi_kind_of(&msgbuf->header);
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (AMG_LIKELY(kind <= AMG_MPI_REFUSE))
         return !AMG_LIKELY(
                    amg_packer_is_first(&msgbuf->domain->packer, &peer->pack)) &&
@@ -256,6 +268,7 @@ AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
     struct amg_list all;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_list_init(&all);
     amg_list_splice(&all, &domain->sends.deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
@@ -274,6 +287,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
     struct amg_mpi_domain *domain = msgbuf->domain;
     struct amg_mpi_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(msgbuf->rank >= 0 && msgbuf->rank < domain->comm.size);
     AMG_ASSERT(msgbuf->len >= sizeof(msgbuf->header) &&
                msgbuf->len - sizeof(msgbuf->header) <= msgbuf->buf.cap);
@@ -294,6 +308,7 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     msgbuf->header.cookie = cookie;
     amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
     amg_mpi_send_own_locked(msgbuf);
@@ -302,6 +317,7 @@ void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
 hg_return_t amg_mpi_send_again_locked(
     struct amg_mpi_msgbuf *msgbuf, hg_return_t rc)
 {
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     for (unsigned i = 1; i < AMG_MPI_TRIES && rc != HG_SUCCESS; i++)
         rc = amg_mpi_send_locked(msgbuf);
     return rc;
@@ -311,6 +327,7 @@ void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     msgbuf->post.op = NULL;
     rc = amg_mpi_send_locked(msgbuf);
     if (rc != HG_SUCCESS)
@@ -326,6 +343,7 @@ static int sends_take_locked(struct amg_mpi_domain *domain,
 {
     int count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (count < AMG_MPI_SENDS && domain->sends.count > 0) {
         struct amg_mpi_msgbuf *msgbuf =
             amg_mpi_msgbuf_of_link(amg_list_pop(&domain->sends.in_flight));
@@ -364,6 +382,7 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
     int codes[AMG_MPI_SENDS];
     int count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_list_is_empty(&domain->sends.deferred))
         deferred_send_locked(domain);
     amg_mpi_send_kept_locked(domain);
@@ -390,6 +409,7 @@ void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
 {
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_send_kept_locked(domain);
     count = domain->sends.count;
     for (unsigned i = 0; i < count; i += AMG_MPI_SENDS)
@@ -400,6 +420,7 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_send_kept_locked(domain);
     amg_list_splice(&domain->sends.deferred, &domain->longs.unsent);
     while ((link = amg_list_pop(&domain->sends.deferred)) != NULL)

@@ -34,6 +34,7 @@ static struct amg_mpi_access *access_of(struct amg_link *link)
 static void access_end_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_access *access)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (amg_link_is_listed(&access->mem_link))
         amg_list_remove(&access->mem_link);
     if (amg_link_is_listed(&access->link))
@@ -47,6 +48,7 @@ static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
 {
     struct amg_mpi_done done = {.code = (uint32_t)code, .len = len};
 
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     memcpy(msgbuf->data, &done, sizeof(done));
     amg_mpi_send_control_locked(
         msgbuf, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
@@ -58,6 +60,7 @@ static bool access_answer_locked(struct amg_mpi_domain *domain,
 {
     struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (msgbuf == NULL)
         return false;
     done_send_locked(msgbuf, (uint32_t)access->pipeline.rank, access->context,
@@ -68,6 +71,7 @@ static bool access_answer_locked(struct amg_mpi_domain *domain,
 static void access_fault_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message, hg_return_t code)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (code != HG_SUCCESS && code != HG_NOMEM)
         amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ACCESS,
             message->kind, (long)code);
@@ -78,6 +82,7 @@ static void access_refuse_locked(
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     done_send_locked(msgbuf, message->rank, msgbuf->header.context,
         msgbuf->header.cookie, code, 0);
 }
@@ -88,6 +93,7 @@ static void small_get_locked(const struct amg_mpi_message *message,
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     AMG_ASSERT(len <= msgbuf->buf.cap);
     amg_seg_iter_gather(msgbuf->data, at, len);
     amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
@@ -100,6 +106,7 @@ static void message_stall_locked(
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     msgbuf->rank = (int)message->rank;
     msgbuf->len = message->len;
     amg_list_push(&domain->accesses.stalled, &msgbuf->post.link);
@@ -109,6 +116,7 @@ static void message_stall_locked(
 static void access_fail_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (message->kind == AMG_MPI_PUT_AHEAD)
         message_stall_locked(domain, message);
     else
@@ -125,6 +133,7 @@ static void access_reply_locked(
                         amg_mpi_pipeline_ahead(pipeline->len,
                             pipeline->fragment_len) < pipeline->len);
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     if (access->code != HG_SUCCESS)
         amg_mpi_send_control_locked(message->msgbuf, message->rank,
             access->context, AMG_MPI_HALT, access->cookie, 0);
@@ -146,6 +155,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     int tag = (int)(header->cookie & AMG_TABLE_INDEX_MASK);
     bool is_put = message->kind != AMG_MPI_GET;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (access == NULL) {
         access_fail_locked(domain, message);
         return;
@@ -177,6 +187,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
 static bool sink_ready_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_pipeline *pipeline)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (pipeline->sink != NULL || pipeline->limit == 0)
         return true;
     if (domain->accesses.sink == NULL)
@@ -217,6 +228,7 @@ void amg_mpi_access_on_request_locked(
     hg_return_t code = HG_PROTOCOL_ERROR;
     bool is_sound = false;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&request, msgbuf->data, sizeof(request));
     is_sound = access_is_sound(domain, message, &request);
     if (is_sound)
@@ -244,6 +256,7 @@ static struct amg_mpi_access *access_find_locked(
 {
     struct amg_link *link = amg_list_first(&domain->accesses.all);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(&domain->accesses.all, link)) {
         struct amg_mpi_access *access = access_of(link);
 
@@ -259,6 +272,7 @@ static void get_stop_locked(const struct amg_mpi_message *message,
 {
     struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
 
+    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     if (access != NULL && (access->is_put || access->is_notified)) {
         amg_mpi_msgbuf_put_locked(msgbuf);
         return;
@@ -278,6 +292,7 @@ static bool access_is_stalled_locked(
 {
     struct amg_link *link = amg_list_first(&domain->accesses.stalled);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL;
          link = amg_list_next(&domain->accesses.stalled, link)) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
@@ -298,6 +313,7 @@ void amg_mpi_access_on_stop_locked(
         access_find_locked(domain, message->rank, msgbuf->header.cookie);
     struct amg_mpi_stop stop;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&stop, msgbuf->data, sizeof(stop));
     if (!stop.is_put) {
         get_stop_locked(message, access, stop.len);
@@ -322,6 +338,7 @@ void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain)
     struct amg_list all;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_list_init(&all);
     amg_list_splice(&all, &domain->accesses.stalled);
     while ((link = amg_list_pop(&all)) != NULL) {
@@ -346,6 +363,7 @@ static void access_notify_locked(
     struct amg_mpi_pipeline *pipeline = &access->pipeline;
     struct amg_mpi_msgbuf *msgbuf = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!access->is_put) {
         amg_mpi_pipeline_stop(pipeline, pipeline->posted);
         access->is_notified = access_answer_locked(domain, access,
@@ -374,6 +392,7 @@ static bool put_answer_locked(
         pipeline->done == pipeline->len ? HG_SUCCESS : HG_CANCELED;
     uint64_t len = pipeline->done;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(access->is_put && amg_mpi_pipeline_is_over(pipeline));
     if (pipeline->ret != HG_SUCCESS)
         code = pipeline->ret;
@@ -389,6 +408,7 @@ static void access_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &access->pipeline;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (access->code != HG_SUCCESS && !sink_ready_locked(domain, pipeline))
         return;
     amg_mpi_pipeline_post(pipeline, domain);
@@ -409,6 +429,7 @@ void amg_mpi_accesses_test_locked(
 {
     struct amg_link *link = amg_list_first(&domain->accesses.all);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(&domain->accesses.all, link))
         amg_mpi_batch_add(batch, &access_of(link)->pipeline);
 }
@@ -417,6 +438,7 @@ void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->accesses.all);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (link != NULL) {
         struct amg_link *next = amg_list_next(&domain->accesses.all, link);
 
@@ -425,10 +447,12 @@ void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain)
     }
 }
 
-void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem)
+void amg_mpi_accesses_halt_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {
     struct amg_link *link = amg_list_first(&mem->accesses);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(&mem->accesses, link)) {
         struct amg_mpi_access *access =
             amg_container_of(link, struct amg_mpi_access, mem_link);
@@ -440,22 +464,13 @@ void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem)
     }
 }
 
-int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem)
-{
-    struct amg_link *link = amg_list_first(&mem->accesses);
-
-    if (link == NULL)
-        return -1;
-    return amg_container_of(link, struct amg_mpi_access, mem_link)
-        ->pipeline.rank;
-}
-
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
 {
     bool was_quiet = amg_list_is_empty(&domain->accesses.stalled) &&
                      amg_list_is_empty(&domain->accesses.all);
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while ((link = amg_list_pop(&domain->accesses.stalled)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
     while ((link = amg_list_pop(&domain->accesses.all)) != NULL) {

@@ -56,9 +56,10 @@ static struct amg_flow_peer *transfer_queue(
     return &amg_mpi_peer_of_locked(domain, (uint32_t)transfer->rank)->bulk;
 }
 
-void amg_mpi_transfer_op_end_locked(
+void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer->op == NULL)
         return;
     transfer->op->len = len;
@@ -70,6 +71,7 @@ void amg_mpi_transfer_op_end_locked(
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->op == NULL);
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
@@ -86,6 +88,7 @@ static void transfer_free_locked(
 static void transfer_list_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_link_is_listed(&transfer->link))
         amg_list_push(&domain->transfers.moving, &transfer->link);
 }
@@ -96,8 +99,9 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_flow_peer *queue = transfer_queue(domain, transfer);
     struct amg_link *next = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->state != AMG_MPI_TRANSFER_QUEUED);
-    amg_mpi_transfer_op_end_locked(transfer, ret, len);
+    amg_mpi_transfer_op_end_locked(domain, transfer, ret, len);
     transfer_free_locked(domain, transfer);
     (void)amg_flow_give(queue, 1);
     next = amg_flow_next(&domain->transfers.flow, queue);
@@ -109,12 +113,15 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
 }
 
 /* Receives fragments in flight to a get that cancelled its receives. */
-static void late_discard_locked(struct amg_mpi_transfer *transfer)
+static void late_discard_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(!transfer->is_put && transfer->scratch == NULL);
-    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, pipeline->done);
+    amg_mpi_transfer_op_end_locked(
+        domain, transfer, HG_CANCELED, pipeline->done);
     transfer->scratch = amg_mem_alloc(pipeline->fragment_len);
     if (transfer->scratch == NULL)
         return; /* the next poll tries again */
@@ -128,6 +135,7 @@ static void stop_send_locked(struct amg_mpi_domain *domain,
 {
     struct amg_mpi_stop stop = {.is_put = transfer->is_put};
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(!transfer->is_rma && !transfer->is_stopped);
     if (msgbuf == NULL)
         msgbuf = amg_mpi_msgbuf_get_locked(domain);
@@ -148,6 +156,7 @@ static void stop_send_locked(struct amg_mpi_domain *domain,
 static void receives_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(!transfer->is_rma);
     if (transfer->is_put || !transfer->is_cancelled || transfer->is_withdrawn ||
         amg_clock_ns() < transfer->deadline_ns)
@@ -164,6 +173,7 @@ static void cancelled_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_cancelled && !transfer->is_rma);
     if (!transfer->is_stopped)
         stop_send_locked(domain, transfer, NULL);
@@ -171,7 +181,8 @@ static void cancelled_move_locked(
         return;
     if (pipeline->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
         return;
-    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, pipeline->done);
+    amg_mpi_transfer_op_end_locked(
+        domain, transfer, HG_CANCELED, pipeline->done);
     amg_list_remove(&transfer->link); /* until the peer's last message */
 }
 
@@ -187,12 +198,13 @@ void amg_mpi_transfer_cancel_locked(
 {
     struct amg_mpi_transfer *transfer = amg_call_ptr(op);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->op == op);
     if (transfer->is_cancelled)
         return;
     if (transfer->state == AMG_MPI_TRANSFER_QUEUED) {
         amg_flow_unwait(transfer_queue(domain, transfer), &transfer->link);
-        amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
+        amg_mpi_transfer_op_end_locked(domain, transfer, HG_CANCELED, 0);
         transfer_free_locked(domain, transfer);
     } else if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED ||
                transfer->state == AMG_MPI_TRANSFER_ACQUIRING) {
@@ -200,7 +212,7 @@ void amg_mpi_transfer_cancel_locked(
     } else if (transfer->is_rma) {
         amg_mpi_transfer_hurry(transfer);
     } else if (transfer->is_small) {
-        amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED, 0);
+        amg_mpi_transfer_op_end_locked(domain, transfer, HG_CANCELED, 0);
     } else {
         amg_mpi_transfer_hurry(transfer);
         if (!transfer->is_stopped &&
@@ -227,6 +239,7 @@ bool amg_mpi_transfers_cancel_locked(
 {
     bool is_busy = false;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
@@ -242,15 +255,18 @@ bool amg_mpi_transfers_cancel_locked(
     return is_busy;
 }
 
-static void op_cancel(struct amg_mpi_transfer *transfer)
+static void op_cancel_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
-    amg_mpi_transfer_op_end_locked(transfer, HG_CANCELED,
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    amg_mpi_transfer_op_end_locked(domain, transfer, HG_CANCELED,
         transfer->is_rma ? transfer->rma.done : transfer->pipeline.done);
 }
 
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
@@ -258,7 +274,7 @@ void amg_mpi_transfers_abandon_locked(
             continue;
         if (!transfer->is_rma)
             amg_mpi_pipeline_abandon(&transfer->pipeline);
-        op_cancel(transfer);
+        op_cancel_locked(domain, transfer);
     }
 }
 
@@ -266,6 +282,7 @@ bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
 {
     bool was_quiet = true;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer =
             domain->transfers.all.slots[i].object;
@@ -273,7 +290,7 @@ bool amg_mpi_transfers_drop_locked(struct amg_mpi_domain *domain)
         if (transfer == NULL)
             continue;
         was_quiet = false;
-        op_cancel(transfer);
+        op_cancel_locked(domain, transfer);
         if (transfer->state >= AMG_MPI_TRANSFER_ACQUIRING)
             continue; /* amg_mpi_rma_close_locked() forgets it */
         if (!transfer->is_rma && transfer->pipeline.count > 0)
@@ -311,6 +328,7 @@ static hg_return_t transfer_start_locked(
     enum amg_mpi_kind kind = AMG_MPI_GET;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->state == AMG_MPI_TRANSFER_QUEUED ||
                transfer->state == AMG_MPI_TRANSFER_UNSTARTED);
     if (transfer->is_rma)
@@ -361,6 +379,7 @@ static hg_return_t transfer_post_locked(
     hg_return_t rc = amg_table_add(&domain->transfers.all, transfer,
         (uint32_t)transfer->rank, &transfer->cookie);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rc != HG_SUCCESS)
         return rc;
     if (!transfer->is_rma)
@@ -507,6 +526,7 @@ static struct amg_mpi_transfer *answer_find_locked(
         &domain->transfers.all, message->msgbuf->header.cookie, message->rank);
     struct amg_mpi_transfer *transfer = slot == NULL ? NULL : slot->object;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer != NULL && (transfer->state == AMG_MPI_TRANSFER_REQUESTED ||
                                 transfer->state == AMG_MPI_TRANSFER_MOVING))
         return transfer;
@@ -516,6 +536,7 @@ static struct amg_mpi_transfer *answer_find_locked(
 static void answer_fault_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ANSWER,
         message->kind, (long)message->len);
 }
@@ -525,6 +546,7 @@ void amg_mpi_transfer_on_data_locked(
 {
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer == NULL || transfer->is_put || !transfer->is_small) {
         answer_fault_locked(domain, message);
     } else if (message->len != transfer->pipeline.len) {
@@ -540,25 +562,22 @@ void amg_mpi_transfer_on_data_locked(
     amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
-static void ready_locked(struct amg_mpi_transfer *transfer)
-{
-    AMG_ASSERT(transfer->is_put && !transfer->is_rma);
-    transfer->state = AMG_MPI_TRANSFER_MOVING;
-    if (!transfer->is_stopped && !transfer->pipeline.is_abandoned)
-        transfer->pipeline.limit = transfer->pipeline.len;
-}
-
 void amg_mpi_transfer_on_ready_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
 
-    if (transfer == NULL || !transfer->is_put || transfer->is_small ||
-        transfer->state != AMG_MPI_TRANSFER_REQUESTED)
-        answer_fault_locked(domain, message);
-    else
-        ready_locked(transfer);
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     amg_mpi_msgbuf_put_locked(message->msgbuf);
+    if (transfer == NULL || !transfer->is_put || transfer->is_small ||
+        transfer->state != AMG_MPI_TRANSFER_REQUESTED) {
+        answer_fault_locked(domain, message);
+        return;
+    }
+    AMG_ASSERT(!transfer->is_rma);
+    transfer->state = AMG_MPI_TRANSFER_MOVING;
+    if (!transfer->is_stopped && !transfer->pipeline.is_abandoned)
+        transfer->pipeline.limit = transfer->pipeline.len;
 }
 
 void amg_mpi_transfer_on_done_locked(
@@ -568,6 +587,7 @@ void amg_mpi_transfer_on_done_locked(
     struct amg_mpi_pipeline *pipeline = NULL;
     struct amg_mpi_done done;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&done, message->msgbuf->data, sizeof(done));
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
         !amg_mpi_pipeline_is_cut(&transfer->pipeline, done.len)) {
@@ -601,6 +621,7 @@ void amg_mpi_transfer_on_halt_locked(
 {
     struct amg_mpi_transfer *transfer = answer_find_locked(domain, message);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer == NULL || !transfer->is_put || transfer->is_small ||
         transfer->is_stopped) {
         amg_mpi_msgbuf_put_locked(message->msgbuf); /* our STOP is in flight */
@@ -615,12 +636,13 @@ static void answered_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->state == AMG_MPI_TRANSFER_ANSWERED);
     if (!transfer->is_small && pipeline->count > 0)
         return;
     if (transfer->is_withdrawn && pipeline->done < transfer->request.len) {
         if (pipeline->sink == NULL)
-            late_discard_locked(transfer);
+            late_discard_locked(domain, transfer);
         return;
     }
     if (!transfer->is_small && !amg_mpi_pipeline_is_over(pipeline))
@@ -638,6 +660,7 @@ static void unstarted_move_locked(
 {
     hg_return_t rc = transfer_start_locked(domain, transfer);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rc != HG_SUCCESS)
         amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
     else if (transfer->is_small &&
@@ -650,6 +673,7 @@ static void transfer_move_locked(
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
         unstarted_move_locked(domain, transfer);
         return;
@@ -680,6 +704,7 @@ void amg_mpi_transfers_test_locked(
 {
     struct amg_link *link = amg_list_first(&domain->transfers.moving);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     for (; link != NULL; link = amg_list_next(&domain->transfers.moving, link))
         if (!amg_mpi_transfer_of(link)->is_rma)
             amg_mpi_batch_add(batch, &amg_mpi_transfer_of(link)->pipeline);
@@ -689,6 +714,7 @@ void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->transfers.moving);
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     while (link != NULL) {
         /* A transfer that ends may append another one, but removes only
          * itself. */

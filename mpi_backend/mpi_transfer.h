@@ -69,7 +69,7 @@ struct amg_mpi_access {
 /* Transfers: mpi_transfer.c */
 
 /* Ends the operation of a transfer, if not ended; the transfer goes on. */
-void amg_mpi_transfer_op_end_locked(
+void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 /* Ends the transfer, with its operation. Nothing is in flight. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
@@ -138,10 +138,8 @@ void amg_mpi_accesses_test_locked(
 void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain);
 
 /* The exposure of `mem` ends: its accesses stop as early as they can. */
-void amg_mpi_accesses_halt_locked(struct amg_mpi_mem *mem);
-
-/* A rank with an access to `mem`, or -1. */
-int amg_mpi_access_rank_locked(const struct amg_mpi_mem *mem);
+void amg_mpi_accesses_halt_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem);
 
 /* At close: cancels receives, and drops all accesses. True: there were none. */
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);

@@ -135,13 +135,18 @@ static void domain_set(struct amg_mpi_domain *domain,
 
 static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 {
+    bool has_spare = false;
+
+    amg_bias_lock(domain->lock);
+    has_spare = amg_mpi_peer_reserve_locked(domain);
+    amg_bias_unlock(domain->lock);
     domain->peers.all =
         amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers.all));
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
     domain->job.cards =
         amg_mem_zalloc((size_t)domain->comm.node_size * AMG_NODE_CARD_LEN);
     if (domain->peers.all == NULL || domain->eps == NULL ||
-        domain->job.cards == NULL || !amg_mpi_peer_reserve_locked(domain) ||
+        domain->job.cards == NULL || !has_spare ||
         amg_pool_fill(&domain->transfers.pool, TRANSFERS_MADE) < TRANSFERS_MADE)
         return HG_NOMEM;
     if (amg_mpi_longs_init(domain) != HG_SUCCESS)
@@ -376,6 +381,7 @@ static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
 static void peer_write_state_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_peer *peer, struct amg_state *state)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(domain->peers.all[peer->rank] == peer);
     amg_state_begin_peer_locked(
         state, &domain->calls, &peer->calls, peer->rank);
@@ -398,6 +404,7 @@ static void peer_write_state_locked(const struct amg_mpi_domain *domain,
 static void ep_write_state_locked(
     const struct amg_mpi_ep *ep, struct amg_state *state)
 {
+    AMG_ASSERT_HELD_BIAS(amg_mpi_domain_of_ep(ep)->lock);
     amg_state_add_list(state, "ended operations waiting for a poll", &ep->done);
     amg_state_add_list(state, "requests waiting for a poll", &ep->arrived);
     amg_state_add_list(

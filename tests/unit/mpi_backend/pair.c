@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "mpi_backend/mpi_rma.h"
 #include "slow.h"
 
 /* Before the limit of the test, and long enough for a crowded machine. */
@@ -144,6 +145,17 @@ void pair_turns_make(void)
 void pair_turns_free(void)
 {
     MPI_Win_free(&turns_window);
+}
+
+struct amg_mpi_rma_peer *pair_rma_peer(void)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
+    struct amg_mpi_rma_peer *peer = NULL;
+
+    amg_bias_lock(domain->lock);
+    peer = amg_mpi_rma_peer_locked(domain, 0);
+    amg_bias_unlock(domain->lock);
+    return peer;
 }
 
 struct amg_peer *pair_peer(int rank)

@@ -58,6 +58,8 @@ void pair_turns_make(void);
 void pair_turns_free(void);
 
 struct amg_peer *pair_peer(int rank);
+/* What rank 0 is to the windows of this rank. */
+struct amg_mpi_rma_peer *pair_rma_peer(void);
 void pair_call_init(struct pair_call *call);
 /* A call to `rank` and back, with its bytes checked. */
 void pair_ask(int rank, uint32_t number);

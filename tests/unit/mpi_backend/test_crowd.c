@@ -33,12 +33,11 @@ static void get(struct pair_call *call, int rank)
 static void gets_check(void)
 {
     static struct pair_call crowd[CROWD];
-    struct amg_mpi_rma *rma = amg_mpi_domain_of(pair_domain)->rma;
     struct pair_call call;
 
     for (int i = 0; i < CROWD; i++)
         get(&crowd[i], 0);
-    UNTIL(amg_mpi_rma_peer_locked(rma, 0)->in_flight > AMG_MPI_FRAGMENTS_TEST);
+    UNTIL(pair_rma_peer()->in_flight > AMG_MPI_FRAGMENTS_TEST);
     atomic_store(pair_turns, 1);
     get(&call, 2);
     UNTIL(call.done == 1);

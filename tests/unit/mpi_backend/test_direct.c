@@ -34,7 +34,7 @@ static void middle_reach(struct pair_call *call, bool is_put)
     CHECK((is_put ? pair_t->bulk.put : pair_t->bulk.get)(pair_ep,
               (struct amg_target){pair_peer(0), 0}, &near_at, &remote, LEN,
               &call->op) == HG_SUCCESS);
-    UNTIL(amg_mpi_rma_peer_locked(rma(), 0)->in_flight > 0);
+    UNTIL(pair_rma_peer()->in_flight > 0);
     CHECK(call->done == 0);
 }
 
@@ -76,7 +76,7 @@ static void closed_in_the_middle(bool is_put)
     if (pair_rank == 1) {
         middle_reach(&call, is_put);
         len = endpoint_close(&call);
-        CHECK(amg_mpi_rma_peer_locked(rma(), 0)->in_flight == 0);
+        CHECK(pair_rma_peer()->in_flight == 0);
         if (!is_put) {
             bytes_check(near, 0, len, 1);
             bytes_check(near, len, LEN, 2);

@@ -130,7 +130,9 @@ static void initiator_has_no_memory(void)
         count = bufs_take(bufs);
         amg_mem_fail_nth(1);
         CHECK(pair_t->ep.cancel(pair_ep, &call.op) == HG_SUCCESS);
+        amg_bias_lock(domain->lock);
         amg_mpi_transfers_abandon_locked(domain, NULL);
+        amg_bias_unlock(domain->lock);
         amg_mem_free(list);
         while (call.done == 0 || transfer->state != AMG_MPI_TRANSFER_MOVING) {
             amg_mem_fail_nth(1);

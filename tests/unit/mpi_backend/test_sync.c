@@ -26,16 +26,15 @@ static void other_poll(void)
     pair_ep = first;
 }
 
-static struct amg_mpi_rma_peer *peer(void)
-{
-    struct amg_mpi_rma *rma = amg_mpi_domain_of(pair_domain)->rma;
-
-    return amg_mpi_rma_peer_locked(rma, 0);
-}
-
 static struct amg_watched *watched(void)
 {
-    return &amg_mpi_peer_get_locked(amg_mpi_domain_of(pair_domain), 0)->watched;
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
+    struct amg_mpi_peer *peer = NULL;
+
+    amg_bias_lock(domain->lock);
+    peer = amg_mpi_peer_get_locked(domain, 0);
+    amg_bias_unlock(domain->lock);
+    return &peer->watched;
 }
 
 static void put(struct pair_call *call, struct amg_ep *ep, uint8_t context)
@@ -76,9 +75,9 @@ static void stuck_keeps_nobody(bool is_at_target)
     pair_sync(false);
     if (pair_rank == 1) {
         watched()->is_heard = false;
-        asked = peer()->asked;
+        asked = pair_rma_peer()->asked;
         put(&stuck, is_at_target ? pair_ep : other, is_at_target ? 1 : 0);
-        UNTIL(peer()->asked != asked);
+        UNTIL(pair_rma_peer()->asked != asked);
         /* A rank whose memory is written to is not silent. */
         CHECK(watched()->is_heard);
         put(&call, pair_ep, 0);

@@ -70,10 +70,8 @@ static void message_send_locked(
     AMG_ASSERT(message->rank != (uint32_t)msgbuf->domain->comm.rank);
     memcpy(msgbuf->data, &message->missing, len);
     msgbuf->header.context = 0;
-    msgbuf->header.cookie = message->round;
-    amg_mpi_send_address(msgbuf, message->rank, 0, message->kind, len);
-    msgbuf->tag = amg_mpi_tag(msgbuf->domain, AMG_MPI_TAG_CONTROL);
-    amg_mpi_send_own_locked(msgbuf);
+    amg_mpi_send_control_locked(msgbuf, message->rank, AMG_MPI_TAG_CONTROL,
+        message->kind, message->round, len);
 }
 
 /* Without a msgbuf the rest is sent the next time. */
@@ -140,20 +138,25 @@ bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain)
            (tree->is_broken || amg_list_is_empty(&domain->sends.in_flight));
 }
 
-/* Logs a peer that has not answered requests of this rank, else a peer with
- * transfers of this rank; false: there is none. */
+/* Logs a peer that owes answers or credits, else a peer with transfers of this
+ * rank; false: there is none. */
 static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 {
-    const struct amg_mpi_peer *peer = amg_mpi_msg_pending_peer_locked(domain);
-    bool is_call = peer != NULL;
-    unsigned count = is_call ? peer->calls.unanswered : 0;
+    const struct amg_table_slot *slot =
+        amg_calls_pending_locked(&domain->calls, &domain->asked);
+    const struct amg_mpi_peer *peer = domain->peers.met;
+    bool is_call = slot != NULL || domain->oneways > 0;
+    unsigned count = 0;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (peer = is_call ? peer : domain->peers.met; peer != NULL;
-         peer = peer->next)
-        if (is_call ||
-            (count = amg_calls_waiting(&domain->transfers.all, peer->rank)) > 0)
+    if (slot != NULL)
+        peer = amg_mpi_peer_of_locked(domain, slot->owner_or_next);
+    for (; peer != NULL; peer = peer->next) {
+        count = is_call ? peer->calls.unanswered
+                        : amg_calls_waiting(&domain->transfers.all, peer->rank);
+        if (count > 0)
             break;
+    }
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
             "rank %u has not %s %u %s of rank %d; it must make progress and "

@@ -118,15 +118,6 @@ enum {
     SEGMENTS_MAX = 1024, /* of one handle, which are attached separately */
 };
 
-void amg_mpi_export_init(
-    struct amg_mpi_exports *exports, struct amg_mpi_windows *windows)
-{
-    static_assert(AMG_MPI_DESCS <= UINT16_MAX, "indices are 16 bits");
-    memset(exports, 0, sizeof(*exports));
-    exports->windows = windows;
-    amg_list_init(&exports->leaving);
-}
-
 /* Adds to the words of a descriptor of ours. */
 static hg_return_t words_add(struct amg_mpi_exports *exports, uint32_t index,
     const uint64_t words[AMG_MPI_DESC_WORDS])
@@ -348,16 +339,8 @@ void amg_mpi_export_move_locked(struct amg_mpi_domain *domain)
     }
 }
 
-int amg_mpi_export_accessor_locked(
-    const struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (domain->exports == NULL || mem->key.desc == 0)
-        return AMG_MPI_ACCESSOR_NONE;
-    return mem->has_left ? mem->accessor : AMG_MPI_ACCESSOR_UNSEEN;
-}
-
 static_assert(sizeof(struct amg_mpi_key) <= AMG_KEY_LEN_MAX, "must fit a key");
+static_assert(AMG_MPI_DESCS <= UINT16_MAX, "indices are 16 bits");
 
 static struct amg_mpi_mem *mem_of(const struct amg_mem *mem)
 {
@@ -406,41 +389,4 @@ void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->len = sizeof(mem->key);
     memcpy(ret_key->bytes, &mem->key, sizeof(mem->key));
-}
-
-hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at)
-{
-    struct amg_table_slot *slot =
-        amg_table_find(&domain->mems.all, request->key.cookie, 0);
-    struct amg_mpi_mem *mem = slot == NULL ? NULL : slot->object;
-    struct amg_seg_iter asked;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (mem == NULL || memcmp(&mem->key, &request->key, sizeof(mem->key)) != 0)
-        return HG_NOENTRY;
-    if ((mem->flags & direction) == 0)
-        return HG_PERMISSION;
-    asked = (struct amg_seg_iter){
-        mem->segments, mem->count, request->segment, request->offset};
-    if (request->len == 0 || !amg_seg_iter_has(&asked, request->len))
-        return HG_OVERFLOW;
-    *ret_mem = mem;
-    *ret_at = asked;
-    return HG_SUCCESS;
-}
-
-void amg_mpi_mem_close_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (mem->is_closed)
-        return;
-    mem->is_closed = true;
-    amg_table_remove(&domain->mems.all, mem->key.cookie);
-    /* The next move closes its descriptor. */
-    if (domain->exports != NULL && mem->key.desc != 0 &&
-        !amg_link_is_listed(&mem->leaving))
-        amg_list_push(&domain->exports->leaving, &mem->leaving);
 }

@@ -114,15 +114,6 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem);
 void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 
-/* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
-hg_return_t amg_mpi_mem_check_locked(const struct amg_mpi_domain *domain,
-    const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
-    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at);
-
-/* The key is dead from now on. */
-void amg_mpi_mem_close_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem);
-
 /* Owned by the domain's one-sided part, which embeds it; guarded by the
  * domain's lock. */
 struct amg_mpi_exports {
@@ -134,15 +125,7 @@ struct amg_mpi_exports {
     bool has_warned;
 };
 
-void amg_mpi_export_init(
-    struct amg_mpi_exports *exports, struct amg_mpi_windows *windows);
-
 /* Closes the access words of memory being removed, and frees descriptors
  * without accesses. The domain has windows. Calls MPI. */
 void amg_mpi_export_move_locked(struct amg_mpi_domain *domain);
-/* The rank whose access keeps the descriptor of `mem` from being freed, or one
- * of AMG_MPI_ACCESSOR_; _NONE: `mem` has no descriptor any more. */
-int amg_mpi_export_accessor_locked(
-    const struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem);
-
 #endif

@@ -55,7 +55,6 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -63,23 +62,6 @@ enum {
     LEN_MAX = AMG_MPI_LONG_CAP + (int)sizeof(struct amg_mpi_header),
     DROP_MS = 500, /* for MPI to end cancelled receives */
 };
-
-hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain)
-{
-    struct amg_mpi_longs *longs = &domain->longs;
-
-    amg_list_init(&longs->unsent);
-    amg_list_init(&longs->coming);
-    amg_list_init(&longs->waiting);
-    longs->cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
-    longs->held = amg_mem_zalloc(domain->max_contexts * sizeof(longs->held[0]));
-    return longs->held == NULL ? HG_NOMEM : HG_SUCCESS;
-}
-
-void amg_mpi_longs_fini(struct amg_mpi_domain *domain)
-{
-    amg_mem_free(domain->longs.held);
-}
 
 hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     uint32_t len, struct amg_buf **ret_buf)

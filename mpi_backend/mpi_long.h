@@ -6,11 +6,6 @@
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_peer.h"
 
-/* HG_NOMEM. */
-hg_return_t amg_mpi_longs_init(struct amg_mpi_domain *domain);
-/* All long messages were dropped. */
-void amg_mpi_longs_fini(struct amg_mpi_domain *domain);
-
 /* The slot of the contract. */
 hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     uint32_t len, struct amg_buf **ret_buf);

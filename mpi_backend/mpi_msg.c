@@ -6,6 +6,7 @@
  * then ends the call as canceled instead of waiting. */
 #include "mpi_backend/mpi_msg.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,11 +94,41 @@ void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits)
     amg_calls_init(&domain->calls, domain->lock, credits, &calls_ops);
 }
 
+/* Takes the lock only if `hot` is empty. */
+static struct amg_mpi_msgbuf *msgbuf_get(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_msgbuf *msgbuf = atomic_exchange_explicit(
+        &domain->msgbufs.hot, NULL, memory_order_acquire);
+
+    if (msgbuf != NULL)
+        return msgbuf;
+    amg_bias_lock(domain->lock);
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    amg_bias_unlock(domain->lock);
+    return msgbuf;
+}
+
+/* Takes the lock only if `hot` is full or the msgbuf is long. */
+static void msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
+{
+    struct amg_mpi_domain *domain = msgbuf->domain;
+    struct amg_mpi_msgbuf *none = NULL;
+
+    if (!amg_pack_unshare(&msgbuf->others))
+        return;
+    if (AMG_LIKELY(!msgbuf->is_long) &&
+        atomic_compare_exchange_strong_explicit(&domain->msgbufs.hot, &none,
+            msgbuf, memory_order_acq_rel, memory_order_relaxed))
+        return;
+    amg_bias_lock(domain->lock);
+    amg_mpi_msgbuf_put_locked(msgbuf);
+    amg_bias_unlock(domain->lock);
+}
+
 hg_return_t amg_mpi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
 {
-    struct amg_mpi_msgbuf *msgbuf =
-        amg_mpi_msgbuf_get(amg_mpi_domain_of(ep->domain));
+    struct amg_mpi_msgbuf *msgbuf = msgbuf_get(amg_mpi_domain_of(ep->domain));
 
     (void)peer;
     if (msgbuf == NULL)
@@ -109,7 +140,7 @@ hg_return_t amg_mpi_msg_get_buf(
 void amg_mpi_msg_put_buf(struct amg_ep *ep, struct amg_buf *buf)
 {
     (void)ep;
-    amg_mpi_msgbuf_put(msgbuf_of_buf(buf));
+    msgbuf_put(msgbuf_of_buf(buf));
 }
 
 static inline hg_return_t request_post_locked(struct amg_mpi_domain *domain,
@@ -165,7 +196,7 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     AMG_ASSERT(len <= AMG_NOW_LEN && op != NULL);
     if (rc != HG_SUCCESS)
         return rc;
-    msgbuf = amg_mpi_msgbuf_get(domain);
+    msgbuf = msgbuf_get(domain);
     if (msgbuf == NULL)
         return HG_NOMEM;
     memcpy(msgbuf->buf.data, bytes, len);
@@ -178,9 +209,7 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     amg_bias_lock(domain->lock);
     amg_call_begin(op, base);
     amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
-    rc = amg_mpi_send_locked(msgbuf);
-    if (rc != HG_SUCCESS)
-        rc = amg_mpi_send_again_locked(msgbuf, rc);
+    rc = amg_mpi_send_surely_locked(msgbuf);
     if (rc != HG_SUCCESS) {
         op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
         amg_mpi_msgbuf_put_locked(msgbuf);
@@ -224,9 +253,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
         amg_call_begin(op, base);
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
     }
-    rc = amg_mpi_send_locked(msgbuf);
-    if (!AMG_LIKELY(rc == HG_SUCCESS))
-        rc = amg_mpi_send_again_locked(msgbuf, rc);
+    rc = amg_mpi_send_surely_locked(msgbuf);
     if (AMG_LIKELY(rc == HG_SUCCESS))
         request_close_locked(domain, arrival);
     else if (op != NULL)
@@ -265,7 +292,7 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
     if (!AMG_LIKELY(!arrival->is_long))
         amg_mpi_long_release(arrival);
     if (!amg_arrival_has_credit(arrival)) {
-        amg_mpi_msgbuf_put(msgbuf);
+        msgbuf_put(msgbuf);
         return;
     }
     amg_bias_lock(domain->lock);
@@ -280,7 +307,7 @@ void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     if (op->data == NULL)
         return;
     op->data = NULL;
-    amg_mpi_msgbuf_put(amg_call_ptr(op));
+    msgbuf_put(amg_call_ptr(op));
 }
 
 /* The msgbuf for the refusal of a request that came in `msgbuf`: that, or for a
@@ -556,36 +583,9 @@ void amg_mpi_msg_drop_locked(
     amg_calls_detach_locked(&domain->calls, &domain->longs.unsent, &ep->base);
 }
 
-void amg_mpi_msg_on_credits_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (credits <= peer->calls.unanswered)
-        domain->oneways -=
-            credits < domain->oneways ? credits : domain->oneways;
-    amg_calls_credit_locked(&domain->calls, &peer->calls, credits);
-}
-
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);
     return domain->oneways > 0 ||
            amg_calls_pending_locked(&domain->calls, &domain->asked) != NULL;
-}
-
-const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
-    struct amg_mpi_domain *domain)
-{
-    const struct amg_table_slot *slot =
-        amg_calls_pending_locked(&domain->calls, &domain->asked);
-    const struct amg_mpi_peer *peer = domain->peers.met;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (slot != NULL)
-        return amg_mpi_peer_of_locked(domain, slot->owner_or_next);
-    if (domain->oneways == 0)
-        return NULL;
-    while (peer != NULL && peer->calls.unanswered == 0)
-        peer = peer->next;
-    return peer;
 }

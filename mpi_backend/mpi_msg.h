@@ -38,15 +38,9 @@ void amg_mpi_msg_on_pack_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* The peer returned the credits of so many one-way requests. */
-void amg_mpi_msg_on_credits_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits);
 /* Has any rank not answered a request of ours, or not returned the credit of a
  * one-way request? Calls that were cancelled do not count. */
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
-/* A peer that owes an answer or a credit, for the log; or NULL. */
-const struct amg_mpi_peer *amg_mpi_msg_pending_peer_locked(
-    struct amg_mpi_domain *domain);
 
 /* Ends all requests and replies of an endpoint that is closing as canceled. */
 void amg_mpi_msg_drop_locked(

@@ -204,51 +204,6 @@ void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf)
     msgbuf->domain->msgbufs.free = &msgbuf->post.link;
 }
 
-struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain)
-{
-    struct amg_mpi_msgbuf *msgbuf = atomic_exchange_explicit(
-        &domain->msgbufs.hot, NULL, memory_order_acquire);
-
-    if (msgbuf != NULL)
-        return msgbuf;
-    amg_bias_lock(domain->lock);
-    msgbuf = amg_mpi_msgbuf_get_locked(domain);
-    amg_bias_unlock(domain->lock);
-    return msgbuf;
-}
-
-void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf)
-{
-    struct amg_mpi_domain *domain = msgbuf->domain;
-    struct amg_mpi_msgbuf *none = NULL;
-
-    if (!amg_pack_unshare(&msgbuf->others))
-        return;
-    if (AMG_LIKELY(!msgbuf->is_long) &&
-        atomic_compare_exchange_strong_explicit(&domain->msgbufs.hot, &none,
-            msgbuf, memory_order_acq_rel, memory_order_relaxed))
-        return;
-    amg_bias_lock(domain->lock);
-    amg_mpi_msgbuf_put_locked(msgbuf);
-    amg_bias_unlock(domain->lock);
-}
-
-size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain)
-{
-    size_t home = domain->msgbufs.long_count;
-    const struct amg_link *link = domain->msgbufs.free;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (; link != NULL; link = link->next)
-        home++;
-    for (uint32_t i = 0; i < domain->max_contexts; i++)
-        home += domain->eps[i] == NULL ? 0 : domain->eps[i]->posted;
-    home += atomic_load_explicit(&domain->msgbufs.hot, memory_order_relaxed) !=
-            NULL;
-    AMG_ASSERT(home <= domain->msgbufs.count);
-    return domain->msgbufs.count - home;
-}
-
 /* All messages to a context carry its tag, and are taken by one ring of
  * receives from any rank. MPI matches receives in posting order, so a poll
  * tests only the oldest: with 16 posted, a round trip takes 1.07 times that of

@@ -17,14 +17,6 @@ struct amg_mpi_msgbuf *amg_mpi_msgbuf_get_long_locked(
     struct amg_mpi_domain *domain);
 void amg_mpi_msgbuf_put_locked(struct amg_mpi_msgbuf *msgbuf);
 
-/* For callers without the lock: get takes the lock only if `hot` is empty, put
- * only if `hot` is full or the msgbuf is long. */
-struct amg_mpi_msgbuf *amg_mpi_msgbuf_get(struct amg_mpi_domain *domain);
-void amg_mpi_msgbuf_put(struct amg_mpi_msgbuf *msgbuf);
-
-/* Number of msgbufs that are neither free nor posted to receive. */
-size_t amg_mpi_msgbuf_taken_locked(const struct amg_mpi_domain *domain);
-
 static inline struct amg_mpi_msgbuf *amg_mpi_msgbuf_of_link(
     struct amg_link *link)
 {

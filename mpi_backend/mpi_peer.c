@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, and the check of
- * silent ranks.
+/* The ranks of the communicator as peers, and their addresses.
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
  * pages exist once they are written; and 200 bytes for each rank that this one
@@ -22,7 +21,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -30,7 +28,6 @@ enum {
     TEXT_CAP = 48,     /* "mpi://" + 16 digits + '/' + 10 digits + NUL */
     NONCE_DIGITS = 16, /* hexadecimal, small letters */
     RANK_DIGITS = 10,
-    WHAT_CAP = 80,
 };
 
 static_assert(sizeof(struct amg_mpi_peer) == 200, "the text above says so");
@@ -60,35 +57,6 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
     domain->peers.all[rank] = peer;
     (void)amg_mpi_peer_reserve_locked(domain);
     return peer;
-}
-
-void amg_mpi_peers_fini(struct amg_mpi_domain *domain)
-{
-    while (domain->peers.met != NULL) {
-        struct amg_mpi_peer *peer = domain->peers.met;
-
-        domain->peers.met = peer->next;
-        amg_mem_free(peer);
-    }
-    amg_mem_free(domain->peers.spare);
-    amg_mem_free(domain->peers.all);
-}
-
-hg_return_t amg_mpi_peer_lost(
-    struct amg_mpi_domain *domain, uint32_t rank, int code)
-{
-    struct amg_mpi_peer *peer = amg_mpi_peer_get_locked(domain, rank);
-    char what[WHAT_CAP];
-
-    if (peer == NULL || peer->is_lost) {
-        domain->liveness.lost++;
-        return HG_NA_ERROR;
-    }
-    peer->is_lost = true;
-    snprintf(what, sizeof(what),
-        "sending a message to rank %" PRIu32 " (more of these are counted)",
-        rank);
-    return amg_mpi_comm_error(code, what);
 }
 
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *base)
@@ -184,22 +152,4 @@ hg_return_t amg_mpi_addr_parse(
     }
     *ret_peer = amg_mpi_peer_at(domain, (uint32_t)rank);
     return HG_SUCCESS;
-}
-
-void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (!amg_calls_watch_is_due_locked(&domain->calls))
-        return;
-    for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
-         peer = peer->next)
-        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->rank, amg_calls_waiting(&domain->transfers.all, peer->rank));
-    amg_calls_watched_locked(&domain->calls);
-    if (domain->liveness.lost > 0)
-        AMG_LOG_WARNING("mpi",
-            "%u further messages could not be sent to ranks that were reported "
-            "before",
-            domain->liveness.lost);
-    domain->liveness.lost = 0;
 }

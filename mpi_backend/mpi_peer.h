@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of the communicator as peers: their addresses, and detection of
- * silent ranks. */
+/* The ranks of the communicator as peers, and their addresses. */
 #ifndef AMG_MPI_BACKEND_MPI_PEER_H
 #define AMG_MPI_BACKEND_MPI_PEER_H
 
@@ -47,7 +46,6 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
     struct amg_mpi_domain *domain, uint32_t rank);
 /* Allocates the reserve for the next peer. */
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
-void amg_mpi_peers_fini(struct amg_mpi_domain *domain);
 
 /* Whether a message of any rank can be taken: else it must wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
@@ -87,11 +85,6 @@ static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
         amg_calls_violation(&domain->calls, &peer->calls, what, kind, number);
 }
 
-/* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
- * rank, then counts such messages for the next check. Returns HG_NA_ERROR. */
-hg_return_t amg_mpi_peer_lost(
-    struct amg_mpi_domain *domain, uint32_t rank, int code);
-
 /* A message came from `rank`. */
 static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
@@ -99,10 +92,6 @@ static inline void amg_mpi_peer_heard_locked(
     amg_mpi_peer_of_locked(domain, rank)->watched.is_heard = true;
     domain->liveness.heard++;
 }
-
-/* Called from time to time: names silent ranks when a period is over; MPI does
- * not report dead ranks. */
-void amg_mpi_peer_check_locked(struct amg_mpi_domain *domain);
 
 /* The slots of the contract. */
 struct amg_peer *amg_mpi_addr_self(struct amg_domain *domain);

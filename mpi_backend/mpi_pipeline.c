@@ -381,13 +381,6 @@ void amg_mpi_pipeline_discard(
     pipeline->limit = limit;
 }
 
-void amg_mpi_pipeline_abandon(struct amg_mpi_pipeline *pipeline)
-{
-    pipeline->is_abandoned = true;
-    if (pipeline->limit > pipeline->posted)
-        pipeline->limit = pipeline->posted;
-}
-
 void amg_mpi_pipeline_fini(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
 {

@@ -52,7 +52,7 @@ struct amg_mpi_pipeline {
     int tag;
     bool is_send;
     bool is_whole; /* all is in one run, so no fragment needs a bounce buffer */
-    bool is_abandoned; /* the owner has freed the list */
+    bool is_abandoned; /* the owner frees the list; nothing more is posted */
     bool was_refused;  /* MPI did not take a fragment, which was logged */
     uint8_t first;     /* the oldest request */
     uint8_t count;     /* fragments in flight */
@@ -113,10 +113,6 @@ void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
  * flight. */
 void amg_mpi_pipeline_discard(
     struct amg_mpi_pipeline *pipeline, void *sink, uint64_t limit);
-
-/* The list ends; only requests already posted to MPI may still use its
- * memory. */
-void amg_mpi_pipeline_abandon(struct amg_mpi_pipeline *pipeline);
 
 /* Frees its unused bounce buffers; those of fragments in flight stay
  * allocated. */

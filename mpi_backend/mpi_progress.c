@@ -39,6 +39,17 @@ enum {
     RANKS_CAP = 32,
 };
 
+/* The peer returned the credits of so many one-way requests. */
+static void credits_take_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
+{
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (credits <= peer->calls.unanswered)
+        domain->oneways -=
+            credits < domain->oneways ? credits : domain->oneways;
+    amg_calls_credit_locked(&domain->calls, &peer->calls, credits);
+}
+
 /* Handles CREDIT; message_take_locked() took the credits of the header. */
 static void on_credit_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
@@ -118,7 +129,7 @@ static void message_take_locked(
     peer->watched.is_heard = true;
     domain->liveness.heard++;
     if (header->credits > 0)
-        amg_mpi_msg_on_credits_locked(domain, peer, header->credits);
+        credits_take_locked(domain, peer, header->credits);
     kind_rows[kind].on_message(domain, message);
 }
 
@@ -234,6 +245,25 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         amg_mpi_rma_move_locked(domain);
 }
 
+/* Names silent ranks when a period is over; MPI does not report dead ranks. */
+static void peers_check_locked(struct amg_mpi_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (!amg_calls_watch_is_due_locked(&domain->calls))
+        return;
+    for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
+         peer = peer->next)
+        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+            peer->rank, amg_calls_waiting(&domain->transfers.all, peer->rank));
+    amg_calls_watched_locked(&domain->calls);
+    if (domain->liveness.lost > 0)
+        AMG_LOG_WARNING("mpi",
+            "%u further messages could not be sent to ranks that were reported "
+            "before",
+            domain->liveness.lost);
+    domain->liveness.lost = 0;
+}
+
 static void wrong_thread_warn(void)
 {
     static atomic_bool was_told;
@@ -263,7 +293,7 @@ static void ep_progress_locked(
     if (is_due) {
         count += unmatched_take_locked(domain);
         amg_mpi_disconnect_move_locked(domain);
-        amg_mpi_peer_check_locked(domain);
+        peers_check_locked(domain);
     }
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
@@ -359,7 +389,9 @@ static int accessor_find_locked(
     if (link != NULL)
         return amg_container_of(link, struct amg_mpi_access, mem_link)
             ->pipeline.rank;
-    return amg_mpi_export_accessor_locked(domain, mem);
+    if (domain->exports == NULL || mem->key.desc == 0)
+        return AMG_MPI_ACCESSOR_NONE;
+    return mem->has_left ? mem->accessor : AMG_MPI_ACCESSOR_UNSEEN;
 }
 
 static void accessor_log(int rank, unsigned timeout_ms)
@@ -405,6 +437,21 @@ static int accesses_await_locked(
     return rank;
 }
 
+/* The key is dead from now on. */
+static void mem_close_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
+{
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (mem->is_closed)
+        return;
+    mem->is_closed = true;
+    amg_table_remove(&domain->mems.all, mem->key.cookie);
+    /* The next move closes its descriptor. */
+    if (domain->exports != NULL && mem->key.desc != 0 &&
+        !amg_link_is_listed(&mem->leaving))
+        amg_list_push(&domain->exports->leaving, &mem->leaving);
+}
+
 hg_return_t amg_mpi_close_unreg(
     struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
 {
@@ -414,7 +461,7 @@ hg_return_t amg_mpi_close_unreg(
     int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_lock(domain->lock);
-    amg_mpi_mem_close_locked(domain, mem);
+    mem_close_locked(domain, mem);
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_export_move_locked(domain);
     rank = accesses_await_locked(domain, mem, timeout_ms);

@@ -564,7 +564,8 @@ hg_return_t amg_mpi_rma_open(
         amg_mem_free(rma);
         return rc;
     }
-    amg_mpi_export_init(&rma->exports, rma->windows);
+    rma->exports.windows = rma->windows;
+    amg_list_init(&rma->exports.leaving);
     amg_list_init(&rma->ops);
     amg_list_init(&rma->pending);
     amg_pool_init(&rma->access_pool, sizeof(struct amg_mpi_rma_access),

@@ -15,11 +15,14 @@
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_peer.h"
+
+enum { WHAT_CAP = 80 };
 
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 {
@@ -31,7 +34,7 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
         return HG_NA_ERROR;
     }
     if (domain->comm.thread_level != MPI_THREAD_SINGLE ||
-        amg_role.is_library_thread || amg_mpi_comm_is_main())
+        amg_role.is_library_thread || amg_mpi_comm_may_call(&domain->comm))
         return HG_SUCCESS;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
         AMG_LOG_ERROR("mpi",
@@ -39,6 +42,26 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
             "start it: its calls are refused; use MPI_Init_thread with "
             "MPI_THREAD_FUNNELED or higher");
     return HG_OPNOTSUPPORTED;
+}
+
+/* MPI could not send a message to `rank`, with `code`: logs MPI's text once per
+ * rank, then counts such messages for the next check of peers. Returns
+ * HG_NA_ERROR. */
+static hg_return_t send_fail_locked(
+    struct amg_mpi_domain *domain, uint32_t rank, int code)
+{
+    struct amg_mpi_peer *peer = amg_mpi_peer_get_locked(domain, rank);
+    char what[WHAT_CAP];
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (peer == NULL || peer->is_lost) {
+        domain->liveness.lost++;
+        return HG_NA_ERROR;
+    }
+    peer->is_lost = true;
+    snprintf(what, sizeof(what),
+        "sending a message to rank %u (more of these are counted)", rank);
+    return amg_mpi_comm_error(code, what);
 }
 
 /* A request was not sent: no reply will end its call, and no release will
@@ -119,7 +142,7 @@ static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
         if (header->credits > 0)
             amg_flow_owe_again(
                 &domain->calls.flow, &peer->calls, header->credits);
-        return amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
+        return send_fail_locked(domain, (uint32_t)msgbuf->rank, rc);
     }
     sends_add_locked(domain, msgbuf);
     return HG_SUCCESS;
@@ -135,7 +158,7 @@ static bool long_send_locked(struct amg_mpi_msgbuf *msgbuf)
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (rc != MPI_SUCCESS) {
         if (!amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank)->is_lost)
-            (void)amg_mpi_peer_lost(domain, (uint32_t)msgbuf->rank, rc);
+            (void)send_fail_locked(domain, (uint32_t)msgbuf->rank, rc);
         return false;
     }
     amg_list_remove(&msgbuf->post.link);
@@ -273,10 +296,8 @@ AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
     amg_list_splice(&all, &domain->sends.deferred);
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
-        hg_return_t rc = amg_mpi_send_locked(msgbuf);
+        hg_return_t rc = amg_mpi_send_surely_locked(msgbuf);
 
-        if (rc != HG_SUCCESS)
-            rc = amg_mpi_send_again_locked(msgbuf, rc);
         if (rc != HG_SUCCESS)
             msgbuf_left_locked(msgbuf, rc);
     }
@@ -306,33 +327,13 @@ hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf)
 }
 
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
-    uint8_t context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
+    int context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len)
 {
-    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
-    msgbuf->header.cookie = cookie;
-    amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
-    amg_mpi_send_own_locked(msgbuf);
-}
-
-hg_return_t amg_mpi_send_again_locked(
-    struct amg_mpi_msgbuf *msgbuf, hg_return_t rc)
-{
-    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
-    for (unsigned i = 1; i < AMG_MPI_TRIES && rc != HG_SUCCESS; i++)
-        rc = amg_mpi_send_locked(msgbuf);
-    return rc;
-}
-
-void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf)
-{
-    hg_return_t rc = HG_SUCCESS;
-
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     msgbuf->post.op = NULL;
-    rc = amg_mpi_send_locked(msgbuf);
-    if (rc != HG_SUCCESS)
-        rc = amg_mpi_send_again_locked(msgbuf, rc);
-    if (rc != HG_SUCCESS)
+    msgbuf->header.cookie = cookie;
+    amg_mpi_send_address(msgbuf, rank, context, kind, body_len);
+    if (amg_mpi_send_surely_locked(msgbuf) != HG_SUCCESS)
         amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
@@ -399,9 +400,8 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain)
         else if (codes[i] == MPI_SUCCESS)
             msgbuf_left_locked(msgbufs[i], HG_SUCCESS);
         else
-            msgbuf_left_locked(
-                msgbufs[i], amg_mpi_peer_lost(
-                                domain, (uint32_t)msgbufs[i]->rank, codes[i]));
+            msgbuf_left_locked(msgbufs[i],
+                send_fail_locked(domain, (uint32_t)msgbufs[i]->rank, codes[i]));
     }
 }
 

@@ -11,7 +11,7 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
 
 /* Writes the destination and header of the msgbuf. */
 static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
-    uint32_t rank, uint8_t context, enum amg_mpi_kind kind, uint32_t body_len)
+    uint32_t rank, int context, enum amg_mpi_kind kind, uint32_t body_len)
 {
     msgbuf->rank = (int)rank;
     msgbuf->tag = amg_mpi_tag(msgbuf->domain, context);
@@ -25,22 +25,25 @@ static inline void amg_mpi_send_address(struct amg_mpi_msgbuf *msgbuf,
  * caller's, and MPI's reason is logged. */
 hg_return_t amg_mpi_send_locked(struct amg_mpi_msgbuf *msgbuf);
 
-/* Sends a message that MPI refused with `rc`, and that another rank waits for,
- * a few times more. */
-hg_return_t amg_mpi_send_again_locked(
-    struct amg_mpi_msgbuf *msgbuf, hg_return_t rc);
+/* Sends a message that another rank waits for: tries a few times. */
+static inline hg_return_t amg_mpi_send_surely_locked(
+    struct amg_mpi_msgbuf *msgbuf)
+{
+    hg_return_t rc = amg_mpi_send_locked(msgbuf);
+
+    for (unsigned i = 1; !AMG_LIKELY(rc == HG_SUCCESS) && i < AMG_MPI_TRIES;
+         i++)
+        rc = amg_mpi_send_locked(msgbuf);
+    return rc;
+}
 
 /* A poll begins, by a thread that may call MPI: sends all kept messages. */
 void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 
 /* For messages of the driver, whose result is not reported: always takes the
- * msgbuf. */
+ * msgbuf. `context` is that of the receiver, or AMG_MPI_TAG_CONTROL. */
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
-    uint8_t context, enum amg_mpi_kind kind, uint32_t cookie,
-    uint32_t body_len);
-
-/* Sends a message of the driver that is addressed, and takes its msgbuf. */
-void amg_mpi_send_own_locked(struct amg_mpi_msgbuf *msgbuf);
+    int context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len);
 
 /* Tests the sends that are not complete, and sends the messages of threads that
  * may not call MPI. Called by a thread that may call MPI. */

@@ -218,6 +218,30 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
                                             : bytes_len == 0;
 }
 
+/* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
+static hg_return_t mem_check_locked(const struct amg_mpi_domain *domain,
+    const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
+    struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at)
+{
+    struct amg_table_slot *slot =
+        amg_table_find(&domain->mems.all, request->key.cookie, 0);
+    struct amg_mpi_mem *mem = slot == NULL ? NULL : slot->object;
+    struct amg_seg_iter asked;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (mem == NULL || memcmp(&mem->key, &request->key, sizeof(mem->key)) != 0)
+        return HG_NOENTRY;
+    if ((mem->flags & direction) == 0)
+        return HG_PERMISSION;
+    asked = (struct amg_seg_iter){
+        mem->segments, mem->count, request->segment, request->offset};
+    if (request->len == 0 || !amg_seg_iter_has(&asked, request->len))
+        return HG_OVERFLOW;
+    *ret_mem = mem;
+    *ret_at = asked;
+    return HG_SUCCESS;
+}
+
 void amg_mpi_access_on_request_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -232,7 +256,7 @@ void amg_mpi_access_on_request_locked(
     memcpy(&request, msgbuf->data, sizeof(request));
     is_sound = access_is_sound(domain, message, &request);
     if (is_sound)
-        code = amg_mpi_mem_check_locked(domain, &request,
+        code = mem_check_locked(domain, &request,
             message->kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem,
             &at);
     access_fault_locked(domain, message, code);

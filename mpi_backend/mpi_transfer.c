@@ -272,8 +272,11 @@ void amg_mpi_transfers_abandon_locked(
 
         if (transfer == NULL)
             continue;
-        if (!transfer->is_rma)
-            amg_mpi_pipeline_abandon(&transfer->pipeline);
+        if (!transfer->is_rma) { /* posted requests may still use the list */
+            transfer->pipeline.is_abandoned = true;
+            amg_mpi_pipeline_stop(
+                &transfer->pipeline, transfer->pipeline.posted);
+        }
         op_cancel_locked(domain, transfer);
     }
 }

@@ -117,6 +117,10 @@ static void domain_set(struct amg_mpi_domain *domain,
     amg_list_init(&domain->transfers.moving);
     amg_list_init(&domain->accesses.all);
     amg_list_init(&domain->accesses.stalled);
+    amg_list_init(&domain->longs.unsent);
+    amg_list_init(&domain->longs.coming);
+    amg_list_init(&domain->longs.waiting);
+    domain->longs.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
     domain->unmatched.request = MPI_REQUEST_NULL;
     domain->unmatched.tag = -1;
     amg_table_init(&domain->transfers.all,
@@ -143,13 +147,13 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
     domain->peers.all =
         amg_mem_zalloc((size_t)domain->comm.size * sizeof(*domain->peers.all));
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));
+    domain->longs.held =
+        amg_mem_zalloc(domain->max_contexts * sizeof(domain->longs.held[0]));
     domain->job.cards =
         amg_mem_zalloc((size_t)domain->comm.node_size * AMG_NODE_CARD_LEN);
     if (domain->peers.all == NULL || domain->eps == NULL ||
-        domain->job.cards == NULL || !has_spare ||
+        domain->longs.held == NULL || domain->job.cards == NULL || !has_spare ||
         amg_pool_fill(&domain->transfers.pool, TRANSFERS_MADE) < TRANSFERS_MADE)
-        return HG_NOMEM;
-    if (amg_mpi_longs_init(domain) != HG_SUCCESS)
         return HG_NOMEM;
     return amg_mpi_msgbuf_init(domain);
 }
@@ -166,8 +170,15 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain->eps);
     amg_mem_free(domain->job.cards);
     amg_mpi_msgbuf_fini(domain);
-    amg_mpi_longs_fini(domain);
-    amg_mpi_peers_fini(domain);
+    amg_mem_free(domain->longs.held);
+    while (domain->peers.met != NULL) {
+        struct amg_mpi_peer *peer = domain->peers.met;
+
+        domain->peers.met = peer->next;
+        amg_mem_free(peer);
+    }
+    amg_mem_free(domain->peers.spare);
+    amg_mem_free(domain->peers.all);
     amg_mem_free(domain);
 }
 
@@ -414,6 +425,23 @@ static void ep_write_state_locked(
         &ep->longs);
 }
 
+/* Number of msgbufs that are neither free nor posted to receive. */
+static size_t msgbufs_taken_locked(const struct amg_mpi_domain *domain)
+{
+    size_t home = domain->msgbufs.long_count;
+    const struct amg_link *link = domain->msgbufs.free;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    for (; link != NULL; link = link->next)
+        home++;
+    for (uint32_t i = 0; i < domain->max_contexts; i++)
+        home += domain->eps[i] == NULL ? 0 : domain->eps[i]->posted;
+    home += atomic_load_explicit(&domain->msgbufs.hot, memory_order_relaxed) !=
+            NULL;
+    AMG_ASSERT(home <= domain->msgbufs.count);
+    return domain->msgbufs.count - home;
+}
+
 /* Makes no MPI call. Of a dead domain nothing can come or leave any more. */
 static void transport_write_state(
     struct amg_domain *base, struct amg_state *state)
@@ -447,7 +475,7 @@ static void transport_write_state(
             &domain->rma->exports.leaving);
     }
     amg_state_add(
-        state, "message buffers in use", amg_mpi_msgbuf_taken_locked(domain));
+        state, "message buffers in use", msgbufs_taken_locked(domain));
     amg_state_end(state);
     amg_bias_unlock(domain->lock);
 }

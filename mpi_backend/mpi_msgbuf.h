@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Message buffers (msgbufs): their pool, and posted receives. */
+/* Message buffers (msgbufs): their pool, and the messages in them. */
 #ifndef AMG_MPI_BACKEND_MPI_MSGBUF_H
 #define AMG_MPI_BACKEND_MPI_MSGBUF_H
 
@@ -41,25 +41,5 @@ struct amg_mpi_message {
 bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message);
-
-/* Posts the missing receives. Without memory or if MPI fails: fewer, and the
- * rest next time. */
-void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep);
-
-/* The next complete message of the endpoint; false: none. `has_more`: one was
- * just received, so further ones are likely. */
-bool amg_mpi_receive_next_locked(
-    struct amg_mpi_ep *ep, bool has_more, struct amg_mpi_message *ret_message);
-
-/* Cancels the oldest posted receive. False: none is left. `ret_message` has a
- * msgbuf when a message came first. May wait for MPI, not for a peer. */
-bool amg_mpi_receive_unpost_locked(
-    struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message);
-
-/* Probes for a message to a context that is not open here, or to the domain
- * itself. False: none; or a message of the open endpoint `*ret_backlog` (else
- * NULL) is in front of it and must be received first. */
-bool amg_mpi_receive_unmatched_locked(struct amg_mpi_domain *domain,
-    struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog);
 
 #endif

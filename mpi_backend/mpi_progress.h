@@ -12,6 +12,18 @@ unsigned amg_mpi_poll(
 
 /* Makes progress on the whole domain, if this thread may call MPI. */
 void amg_mpi_progress_domain(struct amg_domain *domain);
+/* Makes progress on all endpoints and unmatched messages, whose results wait
+ * for the next polls. Returns the number of messages. */
+unsigned amg_mpi_progress_locked(struct amg_mpi_domain *domain);
+
+/* Posts the missing receives. Without memory or if MPI fails: fewer, and the
+ * rest next time. */
+void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep);
+/* Cancels the endpoint's receives; requests received meanwhile are refused. */
+void amg_mpi_receives_end_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
+
+/* Teardown: mpi_close.c */
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_close_unreg(

@@ -182,13 +182,6 @@ struct amg_mpi_figures {
     uint64_t took_ns;
 };
 
-/* Measures on some ranks. Collective over all; the result is the same on all
- * ranks. HG_NA_ERROR: MPI failed. */
-hg_return_t amg_mpi_figures_measure(
-    const struct amg_mpi_comm *comm, struct amg_mpi_figures *ret_figures);
-
-/* Selection between windows and messages: mpi_bulk_select.c */
-
 /* Decides, with all ranks of the domain, how its bulk data moves; fills
  * `domain->choice`, and opens the windows if some transfers use them. `how` is
  * what the domain is opened with; its protocol is the same on all ranks.

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "mpi_backend/mpi_long.h"
 #include "mpi_backend/mpi_msg.h"
+#include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_transfer.h"
@@ -25,6 +26,7 @@ enum {
     IDLE_MAX = 256,   /* idle rounds before a sleep: about 0.1 ms */
     CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
     ANSWER_MS = 500,  /* of CLOSE_MS: for peers to answer a cancelled get */
+    SKEW_MS = 500,    /* between the ranks' giving up */
     RANKS_CAP = 32,
 };
 
@@ -244,6 +246,109 @@ void amg_mpi_close_ep(struct amg_ep *base, struct amg_events *ret_events)
     amg_mem_free(ep);
 }
 
+/* A step of this rank's closing. True: the disconnect is complete. */
+static bool disconnect_step_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (!tree->is_closing && !tree->is_over &&
+        !amg_mpi_msg_is_pending_locked(domain) &&
+        amg_mpi_rma_is_idle_locked(domain))
+        amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
+    amg_mpi_disconnect_move_locked(domain);
+    if (amg_mpi_tree_is_answered(tree) && tree->missing.count > 0)
+        amg_mpi_disconnect_log_locked(domain, false);
+    return amg_mpi_tree_is_done(tree) &&
+           (tree->is_broken || amg_list_is_empty(&domain->sends.in_flight));
+}
+
+/* Logs a peer that owes answers or credits, else a peer with transfers of this
+ * rank; false: there is none. */
+static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
+{
+    const struct amg_table_slot *slot =
+        amg_calls_pending_locked(&domain->calls, &domain->asked);
+    const struct amg_mpi_peer *peer = domain->peers.met;
+    bool is_call = slot != NULL || domain->oneways > 0;
+    unsigned count = 0;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (slot != NULL)
+        peer = amg_mpi_peer_of_locked(domain, slot->owner_or_next);
+    for (; peer != NULL; peer = peer->next) {
+        count = is_call ? peer->calls.unanswered
+                        : amg_calls_waiting(&domain->transfers.all, peer->rank);
+        if (count > 0)
+            break;
+    }
+    if (peer != NULL)
+        AMG_LOG_WARNING("cls",
+            "rank %u has not %s %u %s of rank %d; it must make progress and "
+            "trigger until all have closed",
+            peer->rank, is_call ? "answered" : "ended", count,
+            is_call ? "requests" : "transfers", domain->comm.rank);
+    return peer != NULL;
+}
+
+/* Logs that rank 0 is silent; `is_over`: this rank gives up. Rank 1 warns until
+ * rank 0 has asked, as from then on rank 0 logs the missing ranks. */
+static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
+{
+    bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
+
+    AMG_LOG(is_over    ? HG_LOG_LEVEL_ERROR
+            : is_watch ? HG_LOG_LEVEL_WARNING
+                       : HG_LOG_LEVEL_INFO,
+        "cls",
+        "rank 0 has not said%s that all %d ranks close their class; rank 0, or "
+        "a rank that it waits for, is missing; we %s them",
+        is_over ? " in time" : " yet", domain->comm.size,
+        is_over ? "go on without" : "are waiting for");
+}
+
+/* Logs the ranks that this rank waits for; rank 0 asks which these are. */
+static void disconnect_report_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (tree->is_over || pending_peer_log_locked(domain) || !tree->is_closing)
+        return;
+    if (domain->comm.rank == 0)
+        amg_mpi_tree_ask(tree, amg_clock_ns());
+    else
+        wait_log(domain, false);
+}
+
+/* Begins to give up: rank 0 asks which ranks are missing, and other ranks wait
+ * for the outcome. Returns the longest time of that wait, in ms. */
+static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
+{
+    struct amg_mpi_tree *tree = &domain->disconnect;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (tree->is_over)
+        return 0;
+    if (!tree->is_closing)
+        (void)pending_peer_log_locked(domain);
+    while (!tree->is_closing && !tree->is_over) /* of rank 0: two phases */
+        amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
+    if (domain->comm.rank == 0)
+        amg_mpi_tree_ask(tree, amg_clock_ns());
+    amg_mpi_disconnect_move_locked(domain);
+    return amg_mpi_tree_answer_ms(tree) + SKEW_MS;
+}
+
+static bool disconnect_is_settled_locked(const struct amg_mpi_domain *domain)
+{
+    const struct amg_mpi_tree *tree = &domain->disconnect;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    return tree->is_over ||
+           (domain->comm.rank == 0 && tree->is_asking && tree->asked == 0);
+}
+
 hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
 {
     static atomic_bool was_told;
@@ -261,10 +366,10 @@ hg_return_t amg_mpi_close_quiesce(struct amg_domain *base)
         return HG_AGAIN;
     }
     amg_bias_lock(domain->lock);
-    is_over = amg_mpi_disconnect_step_locked(domain);
+    is_over = disconnect_step_locked(domain);
     if (!is_over) {
         (void)amg_mpi_progress_locked(domain);
-        is_over = amg_mpi_disconnect_step_locked(domain);
+        is_over = disconnect_step_locked(domain);
     }
     is_broken = domain->disconnect.is_broken;
     amg_bias_unlock(domain->lock);
@@ -280,7 +385,7 @@ void amg_mpi_close_report(struct amg_domain *base)
     if (domain->is_dead)
         return;
     amg_bias_lock(domain->lock);
-    amg_mpi_disconnect_report_locked(domain);
+    disconnect_report_locked(domain);
     amg_bias_unlock(domain->lock);
 }
 
@@ -294,12 +399,25 @@ bool amg_mpi_close_is_over(struct amg_mpi_domain *domain)
     return is_over;
 }
 
+/* Ends the disconnect, and logs the missing ranks. */
 static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
+    struct amg_mpi_tree *tree = &domain->disconnect;
+    bool was_over = false;
+
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    wait_until_locked(domain, amg_mpi_disconnect_is_settled_locked,
-        amg_mpi_disconnect_settle_locked(domain));
-    amg_mpi_disconnect_abandon_locked(domain);
+    wait_until_locked(
+        domain, disconnect_is_settled_locked, disconnect_settle_locked(domain));
+    was_over = tree->is_over;
+    if (!was_over)
+        amg_mpi_tree_give_up(tree);
+    if (!tree->is_broken)
+        was_over = true; /* all ranks had closed */
+    if (!was_over && domain->comm.rank == 0)
+        amg_mpi_disconnect_log_locked(domain, true);
+    else if (!was_over)
+        wait_log(domain, true);
+    amg_mpi_disconnect_move_locked(domain);
 }
 
 bool amg_mpi_close_abandon(struct amg_domain *base)
@@ -383,10 +501,10 @@ bool amg_mpi_close_leave(
         work_end_locked(domain);
         (void)amg_mpi_progress_locked(domain);
         eps_each_locked(domain, arrivals_refuse_locked);
-        is_over = amg_mpi_disconnect_step_locked(domain);
+        is_over = disconnect_step_locked(domain);
     }
     if (!is_over && verdict == AMG_PATIENCE_TELL)
-        amg_mpi_disconnect_report_locked(domain);
+        disconnect_report_locked(domain);
     if (!is_over && verdict == AMG_PATIENCE_OVER) {
         disconnect_abandon_locked(domain);
         is_over = true;

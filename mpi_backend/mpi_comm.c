@@ -126,20 +126,6 @@ int amg_mpi_comm_wait(int count, MPI_Request *requests)
     return MPI_SUCCESS;
 }
 
-int amg_mpi_comm_probe(int source, int tag, MPI_Comm comm,
-    MPI_Message *ret_message, MPI_Status *ret_status)
-{
-    int flag = 0;
-
-    for (unsigned tests = 0;; tests++) {
-        int rc = MPI_Improbe(source, tag, comm, &flag, ret_message, ret_status);
-
-        if (rc != MPI_SUCCESS || flag)
-            return rc;
-        amg_mpi_comm_pause(tests);
-    }
-}
-
 bool amg_mpi_comm_is_window(int code, const char *what)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
@@ -150,20 +136,6 @@ bool amg_mpi_comm_is_window(int code, const char *what)
     MPI_Error_string(code, text, &len);
     AMG_LOG_INFO("mpi", "this MPI refuses %s: %s", what, text);
     return false;
-}
-
-bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int all = is_mine;
-    int rc =
-        MPI_Iallreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm, &request);
-
-    if (rc == MPI_SUCCESS)
-        rc = amg_mpi_comm_wait(1, &request);
-    if (rc != MPI_SUCCESS)
-        (void)amg_mpi_comm_error(rc, "agreeing with all ranks");
-    return rc == MPI_SUCCESS && all != 0;
 }
 
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,

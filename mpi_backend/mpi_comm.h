@@ -89,11 +89,6 @@ int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
 void amg_mpi_comm_pause(unsigned tests);
 /* Waits for all requests by tests, with amg_mpi_comm_pause() in between. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);
-/* Waits for a message by probes, with such pauses, for MPI_Imrecv(). */
-int amg_mpi_comm_probe(int source, int tag, MPI_Comm comm,
-    MPI_Message *ret_message, MPI_Status *ret_status);
-/* Whether all ranks say yes; false also when MPI failed. Collective. */
-bool amg_mpi_comm_all(MPI_Comm comm, bool is_mine);
 
 /* The launch of this process by its environment; serves only to distinguish a
  * job of one rank from one that fell apart into single processes. */

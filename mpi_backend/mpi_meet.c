@@ -255,6 +255,22 @@ static int count_of(const struct collection *collection, int nodes)
     return count;
 }
 
+/* Waits for a message to MPI_Imrecv() by probes, with pauses. */
+static int message_wait(
+    int tag, MPI_Comm comm, MPI_Message *ret_message, MPI_Status *ret_status)
+{
+    int flag = 0;
+
+    for (unsigned tests = 0;; tests++) {
+        int rc = MPI_Improbe(
+            MPI_ANY_SOURCE, tag, comm, &flag, ret_message, ret_status);
+
+        if (rc != MPI_SUCCESS || flag)
+            return rc;
+        amg_mpi_comm_pause(tests);
+    }
+}
+
 /* Sends the records that the leader before lacks, and receives records of as
  * many nodes from the leader behind, which gets `before` of this leader. */
 static int collection_grow(struct collection *collection, int step)
@@ -274,8 +290,7 @@ static int collection_grow(struct collection *collection, int step)
         rc = MPI_Irecv(&collection->before, 1, MPI_INT, before, TAG_BEFORE,
             data, &requests[1]);
     if (rc == MPI_SUCCESS)
-        rc = amg_mpi_comm_probe(
-            MPI_ANY_SOURCE, TAG_STEPS + step, data, &message, &status);
+        rc = message_wait(TAG_STEPS + step, data, &message, &status);
     if (rc == MPI_SUCCESS)
         rc = MPI_Get_count(&status, collection->record, &got);
     if (rc != MPI_SUCCESS)

@@ -54,15 +54,8 @@ void amg_mpi_disconnect_on_message_locked(
 
 /* Sends the messages that are due, also while the class is open. */
 void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain);
-/* A step of this rank's closing. True: the disconnect is complete. */
-bool amg_mpi_disconnect_step_locked(struct amg_mpi_domain *domain);
-/* Logs the ranks that this rank waits for; rank 0 asks which these are. */
-void amg_mpi_disconnect_report_locked(struct amg_mpi_domain *domain);
-/* Begins to give up: rank 0 asks which ranks are missing, and other ranks wait
- * for the outcome. Returns the longest time of that wait, in ms. */
-unsigned amg_mpi_disconnect_settle_locked(struct amg_mpi_domain *domain);
-bool amg_mpi_disconnect_is_settled_locked(const struct amg_mpi_domain *domain);
-/* Ends the disconnect, and logs the missing ranks. */
-void amg_mpi_disconnect_abandon_locked(struct amg_mpi_domain *domain);
+/* Logs the missing ranks. `is_over`: this rank gives up. */
+void amg_mpi_disconnect_log_locked(
+    const struct amg_mpi_domain *domain, bool is_over);
 
 #endif

@@ -454,19 +454,6 @@ static unsigned unmatched_each_locked(struct amg_mpi_domain *domain)
     return count;
 }
 
-static void pipelines_move_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_mpi_batch batch;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    amg_mpi_batch_begin(&batch, domain);
-    amg_mpi_transfers_test_locked(domain, &batch);
-    amg_mpi_accesses_test_locked(domain, &batch);
-    amg_mpi_batch_end(&batch);
-    amg_mpi_transfers_move_locked(domain);
-    amg_mpi_accesses_move_locked(domain);
-}
-
 static void domain_move_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);
@@ -477,10 +464,9 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         !amg_list_is_empty(&domain->sends.deferred))
         amg_mpi_send_poll_locked(domain);
     if (!amg_list_is_empty(&domain->transfers.moving) ||
-        !amg_list_is_empty(&domain->accesses.all))
-        pipelines_move_locked(domain);
-    if (!amg_list_is_empty(&domain->accesses.stalled))
-        amg_mpi_accesses_retry_locked(domain);
+        !amg_list_is_empty(&domain->accesses.all) ||
+        !amg_list_is_empty(&domain->accesses.stalled))
+        amg_mpi_bulk_move_locked(domain);
     if (domain->rma != NULL)
         amg_mpi_rma_move_locked(domain);
 }

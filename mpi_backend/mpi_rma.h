@@ -99,7 +99,7 @@ struct amg_mpi_rma {
     struct amg_map peers; /* by rank */
 };
 
-/* Peers, accesses and SYNC: mpi_rma_access.c */
+/* Peers and accesses: mpi_rma_access.c */
 
 /* NULL: no memory. */
 struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
@@ -117,27 +117,6 @@ void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
 /* Processes the requests that MPI has completed. */
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain);
-
-/* The number of the next SYNC, whose answer proves progress after now. */
-static inline uint32_t amg_mpi_sync_next(const struct amg_mpi_rma_peer *peer)
-{
-    return peer->asked + 1;
-}
-
-/* Whether SYNC `number` or a later one was answered. */
-static inline bool amg_mpi_sync_is_answered(
-    const struct amg_mpi_rma_peer *peer, uint32_t number)
-{
-    return (int32_t)(peer->answered - number) >= 0;
-}
-
-/* Sends the next SYNC for `transfer`. False: a SYNC between the same contexts
- * is out, or there is no buffer; the next poll tries again. */
-bool amg_mpi_sync_send_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer);
-/* Handler of SYNC and its answer; takes the message's buffer. */
-void amg_mpi_sync_on_message_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
 /* Transfers: mpi_rma_op.c */
 
@@ -162,8 +141,11 @@ hg_return_t amg_mpi_rma_op_start_locked(
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);
 /* Makes progress on all window operations of this rank. */
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
+/* Handler of SYNC and its answer; takes the message's buffer. */
+void amg_mpi_sync_on_message_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Measurement of windows and messages: mpi_bulk_measure.c */
+/* Selection between windows and messages: mpi_bulk_select.c */
 
 /* Bytes of the pulls that are measured, by enum amg_mpi_size. */
 enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accesses to exposed memory of other ranks, and SYNC.
+/* Accesses to exposed memory of other ranks.
  *
  * Acquiring and releasing an access costs 2.6 us, a quarter of a transfer of 64
  * KiB; so concurrent transfers share an access. An access ends with its last
@@ -11,14 +11,7 @@
  * the transfer has ended: the program may then make no progress for a long
  * time. Leaving need not wait for other requests of the access: MPI executes
  * the accumulates of one rank on one word in their order, so the access is
- * counted before it is subtracted, and no state depends on a check.
- *
- * SYNC asks another rank to make progress and to answer. One SYNC at a time is
- * enough between two contexts: the next SYNC serves all transfers that wait. A
- * transfer between other contexts sends a SYNC of its own, since the contexts
- * of the pending SYNC may not be polled. Then several SYNCs are pending, and
- * answers come in any order; an answer proves progress after all SYNCs of lower
- * numbers. */
+ * counted before it is subtracted, and no state depends on a check. */
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 
@@ -27,9 +20,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "mpi_backend/mpi_msgbuf.h"
-#include "mpi_backend/mpi_send.h"
-#include "mpi_backend/mpi_transfer.h"
 
 enum {
     JOINS_MAX = 32,
@@ -253,62 +243,4 @@ void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)
             amg_container_of(link, struct amg_mpi_rma_access, link));
         link = next;
     }
-}
-
-bool amg_mpi_sync_send_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
-{
-    struct amg_mpi_rma_peer *peer = transfer->rma.peer;
-    struct amg_mpi_sync sync = {.number = amg_mpi_sync_next(peer)};
-    struct amg_mpi_msgbuf *msgbuf = NULL;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (peer->asked != peer->answered && peer->context == transfer->context &&
-        peer->origin_context == transfer->origin_context)
-        return false;
-    msgbuf = amg_mpi_msgbuf_get_locked(domain);
-    if (msgbuf == NULL)
-        return false;
-    peer->asked++;
-    peer->context = transfer->context;
-    peer->origin_context = transfer->origin_context;
-    memcpy(msgbuf->data, &sync, sizeof(sync));
-    msgbuf->header.context = transfer->origin_context;
-    amg_mpi_send_control_locked(msgbuf, (uint32_t)transfer->rank,
-        transfer->context, AMG_MPI_SYNC, 0, sizeof(sync));
-    return true;
-}
-
-/* The target has made progress. */
-static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
-    const struct amg_mpi_sync *sync)
-{
-    struct amg_mpi_rma_peer *peer =
-        domain->rma == NULL ? NULL : amg_map_get(&domain->rma->peers, rank);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (peer == NULL || (int32_t)(peer->asked - sync->number) < 0)
-        amg_mpi_peer_violation(
-            domain, rank, AMG_VIOLATION_ANSWER, AMG_MPI_SYNC, sync->number);
-    else if ((int32_t)(sync->number - peer->answered) > 0)
-        peer->answered = sync->number;
-}
-
-void amg_mpi_sync_on_message_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
-{
-    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
-    struct amg_mpi_sync sync;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    memcpy(&sync, msgbuf->data, sizeof(sync));
-    if (sync.is_answer != 0) {
-        answer_take_locked(domain, message->rank, &sync);
-        amg_mpi_msgbuf_put_locked(msgbuf);
-        return;
-    }
-    sync.is_answer = 1;
-    memcpy(msgbuf->data, &sync, sizeof(sync));
-    amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
-        AMG_MPI_SYNC, 0, sizeof(sync));
 }

@@ -24,7 +24,14 @@
  * goes on. A transfer that cannot be cancelled uses the user's memory directly.
  *
  * The choice between window and messages is made before the post and does not
- * change. */
+ * change.
+ *
+ * SYNC asks another rank to make progress and to answer. One SYNC at a time is
+ * enough between two contexts: the next SYNC serves all transfers that wait. A
+ * transfer between other contexts sends a SYNC of its own, since the contexts
+ * of the pending SYNC may not be polled. Then several SYNCs are pending, and
+ * answers come in any order; an answer proves progress after all SYNCs of lower
+ * numbers. */
 #include "mpi_backend/mpi_rma.h"
 
 #include <string.h>
@@ -34,6 +41,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_peer.h"
+#include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_transfer.h"
 
 static const unsigned state_edges[AMG_MPI_TRANSFER_STATE_COUNT] = {
@@ -325,7 +333,7 @@ static bool fragments_over_locked(
         flush_want(transfer);
         return true;
     }
-    op->sync = amg_mpi_sync_next(op->peer);
+    op->sync = op->peer->asked + 1;
     op->has_asked = false;
     op_set_state(transfer, AMG_MPI_TRANSFER_SYNCING);
     return true;
@@ -347,6 +355,32 @@ static bool accessing_move_locked(
            fragments_over_locked(domain, transfer);
 }
 
+/* Sends the next SYNC for `transfer`. False: a SYNC between the same contexts
+ * is out, or there is no buffer; the next poll tries again. */
+static bool sync_send_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
+{
+    struct amg_mpi_rma_peer *peer = transfer->rma.peer;
+    struct amg_mpi_sync sync = {.number = peer->asked + 1};
+    struct amg_mpi_msgbuf *msgbuf = NULL;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (peer->asked != peer->answered && peer->context == transfer->context &&
+        peer->origin_context == transfer->origin_context)
+        return false;
+    msgbuf = amg_mpi_msgbuf_get_locked(domain);
+    if (msgbuf == NULL)
+        return false;
+    peer->asked++;
+    peer->context = transfer->context;
+    peer->origin_context = transfer->origin_context;
+    memcpy(msgbuf->data, &sync, sizeof(sync));
+    msgbuf->header.context = transfer->origin_context;
+    amg_mpi_send_control_locked(msgbuf, (uint32_t)transfer->rank,
+        transfer->context, AMG_MPI_SYNC, 0, sizeof(sync));
+    return true;
+}
+
 /* Asks the target to make progress, and waits for its answer. */
 static bool syncing_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
@@ -354,12 +388,12 @@ static bool syncing_move_locked(
     struct amg_mpi_rma_op *op = &transfer->rma;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (amg_mpi_sync_is_answered(op->peer, op->sync)) {
+    if ((int32_t)(op->peer->answered - op->sync) >= 0) {
         flush_want(transfer);
         return true;
     }
     if (!op->has_asked)
-        op->has_asked = amg_mpi_sync_send_locked(domain, transfer);
+        op->has_asked = sync_send_locked(domain, transfer);
     return false;
 }
 
@@ -385,6 +419,40 @@ static bool flushing_move_locked(
     op->peer->flush_waits--;
     amg_mpi_transfer_finish_locked(domain, transfer, op->ret, op->done);
     return false;
+}
+
+/* The target has made progress. */
+static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
+    const struct amg_mpi_sync *sync)
+{
+    struct amg_mpi_rma_peer *peer =
+        domain->rma == NULL ? NULL : amg_map_get(&domain->rma->peers, rank);
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (peer == NULL || (int32_t)(peer->asked - sync->number) < 0)
+        amg_mpi_peer_violation(
+            domain, rank, AMG_VIOLATION_ANSWER, AMG_MPI_SYNC, sync->number);
+    else if ((int32_t)(sync->number - peer->answered) > 0)
+        peer->answered = sync->number;
+}
+
+void amg_mpi_sync_on_message_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
+{
+    struct amg_mpi_msgbuf *msgbuf = message->msgbuf;
+    struct amg_mpi_sync sync;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    memcpy(&sync, msgbuf->data, sizeof(sync));
+    if (sync.is_answer != 0) {
+        answer_take_locked(domain, message->rank, &sync);
+        amg_mpi_msgbuf_put_locked(msgbuf);
+        return;
+    }
+    sync.is_answer = 1;
+    memcpy(msgbuf->data, &sync, sizeof(sync));
+    amg_mpi_send_control_locked(msgbuf, message->rank, msgbuf->header.context,
+        AMG_MPI_SYNC, 0, sizeof(sync));
 }
 
 hg_return_t amg_mpi_rma_op_start_locked(

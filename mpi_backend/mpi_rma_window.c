@@ -184,6 +184,21 @@ static void region_detach(void *arg, void *base)
         (void)amg_mpi_comm_error(rc, "detaching memory from a window");
 }
 
+/* Whether all ranks say yes; false also when MPI failed. Collective. */
+static bool all_agree(MPI_Comm comm, bool is_mine)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int all = is_mine;
+    int rc =
+        MPI_Iallreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm, &request);
+
+    if (rc == MPI_SUCCESS)
+        rc = amg_mpi_comm_wait(1, &request);
+    if (rc != MPI_SUCCESS)
+        (void)amg_mpi_comm_error(rc, "agreeing with all ranks");
+    return rc == MPI_SUCCESS && all != 0;
+}
+
 /* Sets up a window that MPI has just created, or tells why it did not. */
 static bool window_begin(int rc, MPI_Win window, const char *what)
 {
@@ -199,7 +214,7 @@ static bool window_begin(int rc, MPI_Win window, const char *what)
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
-    if (amg_mpi_comm_all(comm, window_begin(rc, *window, what)))
+    if (all_agree(comm, window_begin(rc, *window, what)))
         return true;
     *window = MPI_WIN_NULL;
     return false;
@@ -226,13 +241,13 @@ static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
 
     if (rc == MPI_SUCCESS)
         rc = amg_mpi_comm_wait(1, &request);
-    if (!amg_mpi_comm_all(comm, rc == MPI_SUCCESS)) {
+    if (!all_agree(comm, rc == MPI_SUCCESS)) {
         windows->comm = MPI_COMM_NULL;
         return false;
     }
     comm = windows->comm;
     rc = number_agree(windows);
-    if (!amg_mpi_comm_all(comm, rc == MPI_SUCCESS))
+    if (!all_agree(comm, rc == MPI_SUCCESS))
         return false;
     rc = MPI_Win_create(
         windows->bytes, DESCS_LEN, 1, MPI_INFO_NULL, comm, &windows->descs);
@@ -303,7 +318,7 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     struct amg_mpi_windows *windows =
         ret_windows == NULL ? NULL : windows_alloc(comm, area);
 
-    if (!amg_mpi_comm_all(comm->data, windows != NULL)) {
+    if (!all_agree(comm->data, windows != NULL)) {
         AMG_LOG_WARNING("mpi",
             "a rank has no memory for %d bytes of keys: bulk data moves by "
             "messages, not by windows",

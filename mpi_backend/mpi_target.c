@@ -357,7 +357,8 @@ void amg_mpi_access_on_stop_locked(
     amg_mpi_msgbuf_put_locked(msgbuf); /* without access, DONE is in flight */
 }
 
-void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain)
+/* Retries accesses that waited for memory, and later messages about them. */
+static void accesses_retry_locked(struct amg_mpi_domain *domain)
 {
     struct amg_list all;
     struct amg_link *link = NULL;
@@ -448,27 +449,35 @@ static void access_move_locked(
     access_end_locked(domain, access);
 }
 
-void amg_mpi_accesses_test_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
+void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain)
 {
-    struct amg_link *link = amg_list_first(&domain->accesses.all);
+    struct amg_list *moving = &domain->transfers.moving;
+    struct amg_list *all = &domain->accesses.all;
+    struct amg_link *next = NULL;
+    struct amg_link *link = NULL;
+    struct amg_mpi_batch batch;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (; link != NULL; link = amg_list_next(&domain->accesses.all, link))
-        amg_mpi_batch_add(batch, &access_of(link)->pipeline);
-}
-
-void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_link *link = amg_list_first(&domain->accesses.all);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    while (link != NULL) {
-        struct amg_link *next = amg_list_next(&domain->accesses.all, link);
-
-        access_move_locked(domain, access_of(link));
-        link = next;
+    amg_mpi_batch_begin(&batch, domain);
+    link = amg_list_first(moving);
+    for (; link != NULL; link = amg_list_next(moving, link))
+        if (!amg_mpi_transfer_of(link)->is_rma)
+            amg_mpi_batch_add(&batch, &amg_mpi_transfer_of(link)->pipeline);
+    link = amg_list_first(all);
+    for (; link != NULL; link = amg_list_next(all, link))
+        amg_mpi_batch_add(&batch, &access_of(link)->pipeline);
+    amg_mpi_batch_end(&batch);
+    /* A transfer that ends may append another one. */
+    for (link = amg_list_first(moving); link != NULL; link = next) {
+        next = amg_list_next(moving, link);
+        amg_mpi_transfer_move_locked(domain, amg_mpi_transfer_of(link));
     }
+    for (link = amg_list_first(all); link != NULL; link = next) {
+        next = amg_list_next(all, link);
+        access_move_locked(domain, access_of(link));
+    }
+    if (!amg_list_is_empty(&domain->accesses.stalled))
+        accesses_retry_locked(domain);
 }
 
 void amg_mpi_accesses_halt_locked(

@@ -45,9 +45,7 @@
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_peer.h"
 
-enum {
-    GRACE_MS = 2000, /* far above a round trip, short for a user */
-};
+enum { GRACE_MS = 2000 }; /* far above a round trip, short for a user */
 
 /* The queue of transfers to the same peer. */
 static struct amg_flow_peer *transfer_queue(
@@ -592,15 +590,14 @@ void amg_mpi_transfer_on_done_locked(
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     memcpy(&done, message->msgbuf->data, sizeof(done));
+    amg_mpi_msgbuf_put_locked(message->msgbuf);
     if (transfer == NULL || done.code >= HG_RETURN_MAX ||
         !amg_mpi_pipeline_is_cut(&transfer->pipeline, done.len)) {
         /* Without a transfer, DONE answers a STOP that came too late. */
         if (transfer != NULL)
             answer_fault_locked(domain, message);
-        amg_mpi_msgbuf_put_locked(message->msgbuf);
         return;
     }
-    amg_mpi_msgbuf_put_locked(message->msgbuf);
     pipeline = &transfer->pipeline;
     transfer->ret = (hg_return_t)done.code;
     if (transfer->ret == HG_SUCCESS && done.len != pipeline->len)
@@ -671,7 +668,7 @@ static void unstarted_move_locked(
         amg_list_remove(&transfer->link);
 }
 
-static void transfer_move_locked(
+void amg_mpi_transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
@@ -700,30 +697,4 @@ static void transfer_move_locked(
         stop_send_locked(domain, transfer, NULL);
     if (transfer->is_cancelled)
         cancelled_move_locked(domain, transfer);
-}
-
-void amg_mpi_transfers_test_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch)
-{
-    struct amg_link *link = amg_list_first(&domain->transfers.moving);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (; link != NULL; link = amg_list_next(&domain->transfers.moving, link))
-        if (!amg_mpi_transfer_of(link)->is_rma)
-            amg_mpi_batch_add(batch, &amg_mpi_transfer_of(link)->pipeline);
-}
-
-void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_link *link = amg_list_first(&domain->transfers.moving);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    while (link != NULL) {
-        /* A transfer that ends may append another one, but removes only
-         * itself. */
-        struct amg_link *next = amg_list_next(&domain->transfers.moving, link);
-
-        transfer_move_locked(domain, amg_mpi_transfer_of(link));
-        link = next;
-    }
 }

@@ -114,11 +114,10 @@ void amg_mpi_transfer_on_done_locked(
 void amg_mpi_transfer_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Adds the pipelines of all transfers to a test. */
-void amg_mpi_transfers_test_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
-/* Continues all transfers on the moving list. */
-void amg_mpi_transfers_move_locked(struct amg_mpi_domain *domain);
+/* Continues a transfer of the moving list; one that ends removes only itself.
+ */
+void amg_mpi_transfer_move_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 
 /* Accesses: mpi_target.c */
 
@@ -128,14 +127,8 @@ void amg_mpi_access_on_request_locked(
 void amg_mpi_access_on_stop_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Retries accesses that waited for memory, and later messages about them. */
-void amg_mpi_accesses_retry_locked(struct amg_mpi_domain *domain);
-
-/* Adds the pipelines of all accesses to a test. */
-void amg_mpi_accesses_test_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_batch *batch);
-/* Makes progress on all accesses. */
-void amg_mpi_accesses_move_locked(struct amg_mpi_domain *domain);
+/* Makes progress on all transfers and accesses by messages. */
+void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain);
 
 /* The exposure of `mem` ends: its accesses stop as early as they can. */
 void amg_mpi_accesses_halt_locked(

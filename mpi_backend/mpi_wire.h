@@ -141,7 +141,7 @@ struct amg_mpi_stop {
     uint32_t unused;
 };
 
-/* Sent after puts through a window; see mpi_rma_access.c. */
+/* Sent after puts through a window; see mpi_rma_op.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
     /* Counts the SYNCs to this rank. At most AMG_MPI_TRANSFERS have no answer,

@@ -7,13 +7,13 @@
  *                       amg_class_quiesce (`posted`)
  *   handle, answer      src/rpc/serve.c; the reply, or the credit of a one-way
  *                       call, which its release returns
- *   close               mpi_backend/mpi_disconnect.c:
- *                       amg_mpi_disconnect_step_locked,
+ *   close               mpi_backend/mpi_close.c:
+ *                       disconnect_step_locked,
  *                       mpi_disconnect_tree.c:amg_mpi_tree_close
  *   whole               mpi_disconnect_tree.c:whole_check, phase_begin
  *   CLOSING             on_closing, amg_mpi_tree_next
  *   AGAIN               on_phase
- *   ALL                 outcome_set; mpi_disconnect.c: the class ends
+ *   ALL                 outcome_set; mpi_close.c: the class ends
  *
  * Rank 0 has the children 1 and 3, and rank 1 the child 2, as in a tree with two
  * children for each rank. Messages between two ranks keep their order; calls do

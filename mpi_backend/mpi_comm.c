@@ -161,28 +161,16 @@ bool amg_mpi_comm_is_over(void)
     return flag != 0;
 }
 
-struct amg_bias *amg_mpi_comm_call_lock(void)
-{
-    static bool is_ready; /* guarded by start_lock */
-
-    amg_lock_lock(&start_lock);
-    if (!is_ready)
-        amg_bias_init(&turn_lock);
-    is_ready = true;
-    amg_lock_unlock(&start_lock);
-    return &turn_lock;
-}
-
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm)
 {
-    if (comm->thread_level == MPI_THREAD_SERIALIZED)
-        amg_bias_lock(amg_mpi_comm_call_lock());
+    if (comm->lock != NULL)
+        amg_bias_lock(comm->lock);
 }
 
 void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm)
 {
-    if (comm->thread_level == MPI_THREAD_SERIALIZED)
-        amg_bias_unlock(amg_mpi_comm_call_lock());
+    if (comm->lock != NULL)
+        amg_bias_unlock(comm->lock);
 }
 
 bool amg_mpi_comm_is_main(void)
@@ -525,6 +513,8 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     hg_return_t rc = HG_SUCCESS;
 
     amg_lock_lock(&start_lock);
+    if (stop_fn == NULL) /* the first call */
+        amg_bias_init(&turn_lock);
     stop_fn = stop;
     rc = mpi_start_locked(user == NULL);
     amg_lock_unlock(&start_lock);
@@ -537,8 +527,10 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
             "that started MPI, or start it with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
-    atomic_store_explicit(&takes_turns,
-        comm.thread_level == MPI_THREAD_SERIALIZED, memory_order_relaxed);
+    if (comm.thread_level == MPI_THREAD_SERIALIZED)
+        comm.lock = &turn_lock;
+    atomic_store_explicit(
+        &takes_turns, comm.lock != NULL, memory_order_relaxed);
     amg_mpi_comm_lock(&comm);
     *ret_user = user != NULL ? *user : world_get();
     log_name_set(*ret_user);

@@ -37,6 +37,7 @@ struct amg_mpi_comm {
      *               wait for a user thread
      *   MULTIPLE    any thread */
     int thread_level;
+    struct amg_bias *lock; /* of all MPI calls at SERIALIZED, else NULL */
     bool must_yield; /* the node has more ranks than cores that they may use */
 };
 
@@ -58,8 +59,6 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 /* MPI was finalised: no thread may call MPI any more. */
 bool amg_mpi_comm_is_over(void);
 
-/* The lock of all MPI calls at MPI_THREAD_SERIALIZED. */
-struct amg_bias *amg_mpi_comm_call_lock(void);
 /* For MPI calls outside a domain's lock, including those that wait for other
  * ranks. Does nothing at other thread levels. */
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm);

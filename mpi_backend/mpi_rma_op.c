@@ -632,6 +632,7 @@ hg_return_t amg_mpi_rma_open(
         amg_mem_free(rma);
         return rc;
     }
+    rma->windows->number = domain->peers.nonce;
     rma->exports.windows = rma->windows;
     amg_list_init(&rma->exports.leaving);
     amg_list_init(&rma->ops);

@@ -67,8 +67,8 @@ struct amg_mpi_windows {
     unsigned char *bytes;            /* descriptors of this rank */
     struct amg_mpi_regions regions;  /* attached to the dynamic window */
     struct amg_area area;            /* behind the pool window; len 0: none */
-    uint64_t open_ns;                /* time that the creation took */
-    uint64_t number;                 /* identifies the windows on all ranks */
+    uint64_t number; /* the nonce of the domain: identifies the windows on all
+                        ranks */
     MPI_Request barrier; /* of all ranks, before the windows are freed */
     bool has_entered;    /* the barrier has begun here */
 };

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_progress.h"
 #include "mpi_backend/mpi_domain.h"
@@ -230,21 +231,17 @@ static void domains_stop(void)
     amg_lock_unlock(&domains_lock);
 }
 
-/* FNV-1a, 32 bits. */
-static uint32_t text_hash(uint32_t hash, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 16777619u;
-    return hash;
-}
-
 /* A number for ranks to compare, which differs between protocols, and between
  * those of the internode driver; each may be NULL. */
 static uint32_t protocol_id(const char *protocol, const char *internode)
 {
-    uint32_t id = text_hash(2166136261u, protocol);
+    uint64_t id = AMG_HASH_EMPTY;
 
-    return internode == NULL ? id : text_hash(text_hash(id, " "), internode);
+    if (protocol != NULL)
+        id = amg_hash(id, protocol, strlen(protocol));
+    if (internode != NULL)
+        id = amg_hash(amg_hash(id, " ", 1), internode, strlen(internode));
+    return (uint32_t)id;
 }
 
 static hg_return_t options_read(
@@ -345,8 +342,8 @@ static hg_return_t transport_open(
         return rc;
     }
     rc = amg_mpi_bulk_select(domain, how);
-    if (comm.thread_level == MPI_THREAD_SERIALIZED)
-        domain->lock = amg_mpi_comm_call_lock();
+    if (comm.lock != NULL)
+        domain->lock = comm.lock;
     domain->calls.lock = domain->lock;
     amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {

@@ -85,6 +85,24 @@ static void accessor_log(int rank, unsigned timeout_ms)
         ranks, timeout_ms);
 }
 
+/* The exposure of `mem` ends: its accesses stop as early as they can. */
+static void accesses_halt_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
+{
+    struct amg_link *link = amg_list_first(&mem->accesses);
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    for (; link != NULL; link = amg_list_next(&mem->accesses, link)) {
+        struct amg_mpi_access *access =
+            amg_container_of(link, struct amg_mpi_access, mem_link);
+
+        access->is_halted = true;
+        /* The poll informs the initiator; only posted fragments continue. */
+        if (!access->is_put)
+            amg_mpi_pipeline_stop(&access->pipeline, access->pipeline.posted);
+    }
+}
+
 /* The rank that still uses the memory at the deadline, or another of
  * AMG_MPI_ACCESSOR_. */
 static int accesses_await_locked(
@@ -99,7 +117,7 @@ static int accesses_await_locked(
     if (rank == AMG_MPI_ACCESSOR_NONE)
         return rank;
     deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    amg_mpi_accesses_halt_locked(domain, mem);
+    accesses_halt_locked(domain, mem);
     do {
         domain_wait_locked(domain, &idle_rounds);
         rank = accessor_find_locked(domain, mem);

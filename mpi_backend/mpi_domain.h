@@ -305,6 +305,8 @@ static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
 /* The next poll of its endpoint returns the operation. */
 static inline void amg_mpi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(
+        amg_mpi_domain_of_ep(amg_mpi_ep_of(amg_call_ep(op)))->lock);
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&amg_mpi_ep_of(amg_call_ep(op))->done, &op->link);

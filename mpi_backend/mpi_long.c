@@ -127,6 +127,12 @@ static bool behind_has_locked(
     return false;
 }
 
+static void held_add(atomic_uint_fast64_t *held, uint64_t len)
+{
+    if (held != NULL)
+        atomic_fetch_add_explicit(held, len, memory_order_relaxed);
+}
+
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message)
 {
     struct amg_arrival *arrival = &message->arrival->arrival;
@@ -135,12 +141,17 @@ void amg_mpi_long_give_locked(const struct amg_mpi_message *message)
     AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
     AMG_ASSERT(ep != NULL && !arrival->is_late);
     arrival->kept[0] = 0;
-    if (message->msgbuf->is_long && amg_link_is_listed(&arrival->link))
+    if (message->msgbuf->is_long) {
+        AMG_ASSERT(amg_link_is_listed(&arrival->link));
+        arrival->is_long = true;
+        message->msgbuf->tag = ep->base.context_id; /* for its release */
+        held_add(ep->base.held, arrival->len);
         behind_move_locked(ep, arrival->from);
-    else if (behind_has_locked(ep, arrival->from))
+    } else if (behind_has_locked(ep, arrival->from)) {
         amg_list_push(&ep->behind, &arrival->link);
-    else
+    } else {
         amg_list_push(&ep->arrived, &arrival->link);
+    }
 }
 
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message)
@@ -184,12 +195,6 @@ int amg_mpi_long_announce_locked(
     return long_tag(domain, &body);
 }
 
-/* The endpoint of a msgbuf on one of the lists; NULL: it is closed. */
-static struct amg_mpi_ep *long_ep(const struct amg_mpi_msgbuf *msgbuf)
-{
-    return msgbuf->post.ep == NULL ? NULL : amg_mpi_ep_of(msgbuf->post.ep);
-}
-
 /* Pending bytes that the message counts in; NULL: a reply, or no endpoint. */
 static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 {
@@ -197,12 +202,6 @@ static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 
     return ep == NULL || msgbuf->pack.head.kind == AMG_MPI_REPLY ? NULL
                                                                  : ep->held;
-}
-
-static void held_add(atomic_uint_fast64_t *held, uint64_t len)
-{
-    if (held != NULL)
-        atomic_fetch_add_explicit(held, len, memory_order_relaxed);
 }
 
 static void held_sub(atomic_uint_fast64_t *held, uint64_t len)
@@ -230,26 +229,20 @@ static bool long_has_room(const struct amg_mpi_domain *domain,
            count + long_body_len(announcement) <= domain->longs.cap;
 }
 
-/* Announced messages of a peer that have not come. */
-static uint16_t *long_count_locked(
-    struct amg_mpi_domain *domain, uint32_t rank, unsigned kind)
+/* Counts an announced message of a peer, or (`add` -1) one that has come, or
+ * will not. */
+static void long_count_locked(
+    struct amg_mpi_domain *domain, const struct amg_mpi_msgbuf *msgbuf, int add)
 {
-    struct amg_mpi_peer *peer = amg_mpi_peer_of_locked(domain, rank);
+    struct amg_mpi_peer *peer =
+        amg_mpi_peer_of_locked(domain, (uint32_t)msgbuf->rank);
+    uint16_t *count = msgbuf->pack.head.kind == AMG_MPI_REPLY
+                          ? &peer->long_replies
+                          : &peer->long_requests;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    return kind == AMG_MPI_REPLY ? &peer->long_replies : &peer->long_requests;
-}
-
-/* The announced message has come, or will not. */
-static void long_end_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_msgbuf *msgbuf)
-{
-    uint16_t *count = long_count_locked(
-        domain, (uint32_t)msgbuf->rank, msgbuf->pack.head.kind);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    AMG_ASSERT(*count > 0);
-    --*count;
+    AMG_ASSERT(add > 0 || *count > 0);
+    *count = (uint16_t)(*count + add);
 }
 
 /* Begins to receive the message of this announcement, and gives it the place in
@@ -352,13 +345,13 @@ void amg_mpi_long_on_message_locked(
         amg_mpi_msgbuf_put_locked(msgbuf);
         return;
     }
-    ++*long_count_locked(domain, message->rank, body.kind);
     msgbuf->post.ep = message->ep == NULL ? NULL : &message->ep->base;
     msgbuf->post.cookie = message->header->cookie;
     msgbuf->pack.head.kind = body.kind;
     msgbuf->rank = (int)message->rank;
     msgbuf->tag = long_tag(domain, &body);
     msgbuf->len = body.len;
+    long_count_locked(domain, msgbuf, 1);
     long_place(msgbuf)->next = NULL;
     if (long_held(msgbuf) != NULL) {
         waiting = &message->ep->longs;
@@ -393,9 +386,10 @@ static bool long_take_locked(struct amg_mpi_domain *domain,
         amg_list_remove(place);
     amg_list_remove(&msgbuf->post.link);
     msgbuf->request = MPI_REQUEST_NULL;
-    long_end_locked(domain, msgbuf);
+    long_count_locked(domain, msgbuf, -1);
     held_sub(long_held(msgbuf), long_body_len(msgbuf));
-    ret_message->ep = long_ep(msgbuf);
+    ret_message->ep =
+        msgbuf->post.ep == NULL ? NULL : amg_mpi_ep_of(msgbuf->post.ep);
     if (amg_mpi_receive_read_locked(
             domain, msgbuf, status, error, ret_message)) {
         if (long_is_sound(msgbuf, ret_message)) {
@@ -433,24 +427,6 @@ bool amg_mpi_long_next_locked(
         link = next;
     }
     return false;
-}
-
-void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message)
-{
-    struct amg_arrival *arrival = &message->arrival->arrival;
-
-    AMG_ASSERT_HELD_BIAS(message->msgbuf->domain->lock);
-    arrival->is_long = true;
-    /* Keeps the context for amg_mpi_long_release(). */
-    message->msgbuf->tag = message->ep->base.context_id;
-    held_add(message->ep->base.held, arrival->len);
-}
-
-void amg_mpi_long_release(struct amg_arrival *arrival)
-{
-    struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
-
-    amg_arrival_begin(arrival, &msgbuf->domain->longs.held[msgbuf->tag]);
 }
 
 void amg_mpi_longs_detach_locked(
@@ -503,13 +479,13 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
     for (uint32_t i = 0; i < calls->cap; i++) /* cancelled calls, too */
         is_quiet = is_quiet && calls->slots[i].object == NULL;
     while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {
-        long_end_locked(domain, amg_mpi_msgbuf_of_link(link));
+        long_count_locked(domain, amg_mpi_msgbuf_of_link(link), -1);
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
     }
     while ((link = amg_list_pop(&domain->longs.coming)) != NULL) {
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
 
-        long_end_locked(domain, msgbuf);
+        long_count_locked(domain, msgbuf, -1);
         if (long_cancel(msgbuf, end_ns))
             amg_mpi_msgbuf_put_locked(msgbuf);
         else /* the msgbuf counts as in use from now on */

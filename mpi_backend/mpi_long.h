@@ -39,11 +39,6 @@ static inline bool amg_mpi_longs_are_idle(const struct amg_mpi_domain *domain)
 bool amg_mpi_long_next_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message);
 
-/* Takes an arrival with `is_long` off the pending bytes; clears `is_long`. */
-void amg_mpi_long_release(struct amg_arrival *arrival);
-/* A message of amg_mpi_long_next_locked() became this arrival. */
-void amg_mpi_long_arrived_locked(const struct amg_mpi_message *message);
-
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
  * now, or after the peer's requests before it. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);

@@ -80,7 +80,7 @@ static void peer_name(const struct amg_calls *calls,
         amg_container_of(peer, struct amg_mpi_peer, calls)->rank);
 }
 
-static const struct amg_calls_ops calls_ops = {
+const struct amg_calls_ops amg_mpi_calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = amg_mpi_op_end_locked,
@@ -88,11 +88,6 @@ static const struct amg_calls_ops calls_ops = {
     .source = "mpi",
     .name = peer_name,
 };
-
-void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits)
-{
-    amg_calls_init(&domain->calls, domain->lock, credits, &calls_ops);
-}
 
 /* Takes the lock only if `hot` is empty. */
 static struct amg_mpi_msgbuf *msgbuf_get(struct amg_mpi_domain *domain)
@@ -283,6 +278,14 @@ static void oneway_drop_locked(
     credit_owe_locked(msgbuf, rank);
 }
 
+/* Takes a long request off the pending bytes. */
+static void long_release(struct amg_arrival *arrival)
+{
+    struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
+
+    amg_arrival_begin(arrival, &msgbuf->domain->longs.held[msgbuf->tag]);
+}
+
 void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
@@ -290,7 +293,7 @@ void amg_mpi_msg_release(struct amg_ep *ep, struct amg_arrival *arrival)
 
     (void)ep; /* may be closed already */
     if (!AMG_LIKELY(!arrival->is_long))
-        amg_mpi_long_release(arrival);
+        long_release(arrival);
     if (!amg_arrival_has_credit(arrival)) {
         msgbuf_put(msgbuf);
         return;
@@ -350,7 +353,7 @@ void amg_mpi_msg_refuse_locked(
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (arrival->is_long)
-        amg_mpi_long_release(arrival);
+        long_release(arrival);
     if (arrival->is_one_way && !amg_arrival_has_credit(arrival)) {
         amg_mpi_msgbuf_put_locked(msgbuf);
         return;
@@ -378,8 +381,6 @@ static void arrival_give_locked(struct amg_mpi_domain *domain,
     arrival->is_one_way = is_one_way;
     arrival->is_late = list == &domain->calls.late;
     arrival->is_long = false;
-    if (!AMG_LIKELY(!message->msgbuf->is_long) && !arrival->is_late)
-        amg_mpi_long_arrived_locked(message);
     arrival->token = message->header->cookie;
     if (arrival->is_late || AMG_LIKELY(amg_list_is_empty(&message->ep->behind)))
         amg_list_push(list, &arrival->link);

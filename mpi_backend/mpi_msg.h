@@ -7,7 +7,7 @@
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_msgbuf.h"
 
-void amg_mpi_msg_init(struct amg_mpi_domain *domain, uint16_t credits);
+extern const struct amg_calls_ops amg_mpi_calls_ops;
 
 /* The slots of the contract. */
 hg_return_t amg_mpi_msg_get_buf(

@@ -50,6 +50,7 @@ bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
 /* Whether a message of any rank can be taken: else it must wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     return AMG_LIKELY(domain->peers.spare != NULL) ||
            amg_mpi_peer_reserve_make_locked(domain);
 }
@@ -60,6 +61,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
 {
     struct amg_mpi_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(rank < (uint32_t)domain->comm.size);
     peer = domain->peers.all[rank];
     return AMG_LIKELY(peer != NULL) ? peer
@@ -70,6 +72,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
 static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {
+    AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(
         rank < (uint32_t)domain->comm.size && domain->peers.all[rank] != NULL);
     return domain->peers.all[rank];

@@ -41,16 +41,6 @@ enum {
     TAKES_MAX = 8,       /* fragments that one test takes, as a bound */
 };
 
-void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces)
-{
-    while (bounces->free != NULL) {
-        struct amg_mpi_bounce *bounce = bounces->free;
-
-        bounces->free = bounce->next;
-        amg_mem_free(bounce);
-    }
-}
-
 struct amg_mpi_bounce *amg_mpi_bounce_get(
     struct amg_mpi_bounces *bounces, bool is_needed)
 {

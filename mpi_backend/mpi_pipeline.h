@@ -26,9 +26,6 @@ struct amg_mpi_bounce {
     _Alignas(64) unsigned char bytes[];
 };
 
-/* Frees the unused bounce buffers; those in use stay allocated. */
-void amg_mpi_bounces_fini(struct amg_mpi_bounces *bounces);
-
 /* A bounce buffer, or NULL: no memory; or many exist and not `is_needed`. */
 struct amg_mpi_bounce *amg_mpi_bounce_get(
     struct amg_mpi_bounces *bounces, bool is_needed);

@@ -480,23 +480,6 @@ void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain)
         accesses_retry_locked(domain);
 }
 
-void amg_mpi_accesses_halt_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
-{
-    struct amg_link *link = amg_list_first(&mem->accesses);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (; link != NULL; link = amg_list_next(&mem->accesses, link)) {
-        struct amg_mpi_access *access =
-            amg_container_of(link, struct amg_mpi_access, mem_link);
-
-        access->is_halted = true;
-        /* The poll informs the initiator; only posted fragments continue. */
-        if (!access->is_put)
-            amg_mpi_pipeline_stop(&access->pipeline, access->pipeline.posted);
-    }
-}
-
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
 {
     bool was_quiet = amg_list_is_empty(&domain->accesses.stalled) &&

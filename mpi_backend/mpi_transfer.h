@@ -130,10 +130,6 @@ void amg_mpi_access_on_stop_locked(
 /* Makes progress on all transfers and accesses by messages. */
 void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain);
 
-/* The exposure of `mem` ends: its accesses stop as early as they can. */
-void amg_mpi_accesses_halt_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem);
-
 /* At close: cancels receives, and drops all accesses. True: there were none. */
 bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
 

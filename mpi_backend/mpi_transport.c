@@ -104,7 +104,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->is_listening = how->is_listening;
     domain->mems.salt = random_draw();
     tags_set(domain);
-    amg_mpi_msg_init(domain, (uint16_t)at_most(all->credits, CREDITS_MAX));
+    amg_calls_init(&domain->calls, (uint16_t)at_most(all->credits, CREDITS_MAX),
+        &amg_mpi_calls_ops);
     amg_calls_limit(&domain->calls, all->max_kib * 1024ull, domain->room_len,
         (uint64_t)domain->comm.size);
     amg_packer_init(&domain->packer,
@@ -162,7 +163,12 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 static void domain_free(struct amg_mpi_domain *domain)
 {
     amg_mem_free(domain->accesses.sink);
-    amg_mpi_bounces_fini(&domain->bounces);
+    while (domain->bounces.free != NULL) { /* used ones stay allocated */
+        struct amg_mpi_bounce *bounce = domain->bounces.free;
+
+        domain->bounces.free = bounce->next;
+        amg_mem_free(bounce);
+    }
     amg_pool_fini(&domain->accesses.pool);
     amg_pool_fini(&domain->transfers.pool);
     amg_table_fini(&domain->mems.all);

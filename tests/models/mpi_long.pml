@@ -11,7 +11,7 @@
  *                       long_has_room, long_receive_locked
  *   match               MPI: the oldest send and the oldest receive of a sender
  *                       and tag; mpi_long.c:long_take_locked
- *   answer, refuse      amg_mpi_long_release, the reply or a refusal
+ *   answer, refuse      mpi_msg.c:long_release, the reply or a refusal
  *   cancel              src/transport/calls.c:amg_calls_abandon_locked
  *   close               mpi_long.c:amg_mpi_longs_detach_locked
  *

@@ -213,8 +213,7 @@ static void single_calls_are_cancelled(bool is_caller)
         CHECK(calls[0].op.ret == HG_SUCCESS);
         CHECK(calls[3].op.ret == HG_SUCCESS);
         /* The late replies return the credits. */
-        SOON(amg_mpi_peer_of_locked(domain, 1 - pair_rank)->calls.unanswered ==
-             0);
+        SOON(domain->peers.all[1 - pair_rank]->calls.unanswered == 0);
     } else {
         SOON(next_number == BURST);
     }
@@ -238,8 +237,7 @@ static void calls_end_with_their_message(bool is_caller)
             CHECK(calls[i].op.ret == HG_NA_ERROR ||
                   (is_packing && i % 4 == 3 && calls[i].op.ret == HG_SUCCESS));
         }
-        CHECK(amg_mpi_peer_of_locked(domain, 1 - pair_rank)->calls.unanswered ==
-              0);
+        CHECK(domain->peers.all[1 - pair_rank]->calls.unanswered == 0);
         CHECK(domain->oneways == 0);
         CHECK(others == 1); /* with MPI's text */
     }
@@ -328,7 +326,7 @@ static void requests_beyond_credits_are_refused(void)
     meet(0);
     CHECK(limits == (pair_rank == 0 ? 1 : 0));
     CHECK(raw_count == (pair_rank == 0 ? 2 * CREDITS : 0));
-    CHECK(amg_mpi_peer_of_locked(domain, 1 - pair_rank)->open == 0);
+    CHECK(domain->peers.all[1 - pair_rank]->open == 0);
 }
 
 static void test_all(void)

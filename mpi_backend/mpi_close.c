@@ -125,21 +125,6 @@ static int accesses_await_locked(
     return rank;
 }
 
-/* The key is dead from now on. */
-static void mem_close_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (mem->is_closed)
-        return;
-    mem->is_closed = true;
-    amg_table_remove(&domain->mems.all, mem->key.cookie);
-    /* The next move closes its descriptor. */
-    if (domain->exports != NULL && mem->key.desc != 0 &&
-        !amg_link_is_listed(&mem->leaving))
-        amg_list_push(&domain->exports->leaving, &mem->leaving);
-}
-
 hg_return_t amg_mpi_close_unreg(
     struct amg_domain *base, struct amg_mem *base_mem, unsigned timeout_ms)
 {
@@ -149,7 +134,13 @@ hg_return_t amg_mpi_close_unreg(
     int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_lock(domain->lock);
-    mem_close_locked(domain, mem);
+    if (!mem->is_closed) { /* from now on the key is dead */
+        mem->is_closed = true;
+        amg_table_remove(&domain->mems.all, mem->key.cookie);
+        /* The next move closes the descriptor. */
+        if (domain->exports != NULL && mem->key.desc != 0)
+            amg_list_push(&domain->exports->leaving, &mem->leaving);
+    }
     if (domain->exports != NULL && amg_mpi_comm_may_call(&domain->comm))
         amg_mpi_export_move_locked(domain);
     rank = accesses_await_locked(domain, mem, timeout_ms);

@@ -483,17 +483,6 @@ static int thread_level_get(void)
     return level;
 }
 
-static MPI_Comm world_get(void)
-{
-    MPI_Comm found = MPI_COMM_WORLD;
-
-    amg_lock_lock(&start_lock);
-    if (has_world)
-        found = world;
-    amg_lock_unlock(&start_lock);
-    return found;
-}
-
 hg_return_t amg_mpi_world_set(MPI_Comm comm)
 {
     if (comm != MPI_COMM_NULL && !amg_mpi_comm_is_usable(comm))
@@ -510,6 +499,7 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
 {
     struct amg_mpi_comm comm = {
         .messages = MPI_COMM_NULL, .data = MPI_COMM_NULL};
+    MPI_Comm found = MPI_COMM_NULL;
     hg_return_t rc = HG_SUCCESS;
 
     amg_lock_lock(&start_lock);
@@ -517,6 +507,7 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
         amg_bias_init(&turn_lock);
     stop_fn = stop;
     rc = mpi_start_locked(user == NULL);
+    found = user != NULL ? *user : has_world ? world : MPI_COMM_WORLD;
     amg_lock_unlock(&start_lock);
     if (rc != HG_SUCCESS)
         return rc;
@@ -532,8 +523,8 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     atomic_store_explicit(
         &takes_turns, comm.lock != NULL, memory_order_relaxed);
     amg_mpi_comm_lock(&comm);
-    *ret_user = user != NULL ? *user : world_get();
-    log_name_set(*ret_user);
+    log_name_set(found);
+    *ret_user = found;
     *ret_comm = comm;
     return HG_SUCCESS;
 }

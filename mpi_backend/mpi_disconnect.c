@@ -74,15 +74,21 @@ static void message_send_locked(
         message->kind, message->round, len);
 }
 
-/* Without a msgbuf the rest is sent the next time. */
-static void all_send_locked(struct amg_mpi_domain *domain)
+void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
 {
+    struct amg_mpi_tree *tree = &domain->disconnect;
     struct amg_mpi_msgbuf *msgbuf = NULL;
     struct amg_mpi_tree_message message;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (tree->is_asking)
+        amg_mpi_tree_look(tree, amg_clock_ns());
+    if (!tree->is_asking && !tree->is_closing && !tree->is_over &&
+        tree->to_repeat == 0)
+        return;
+    /* Without a msgbuf the rest is sent the next time. */
     while ((msgbuf = amg_mpi_msgbuf_get_locked(domain)) != NULL &&
-           amg_mpi_tree_next(&domain->disconnect, &message))
+           amg_mpi_tree_next(tree, &message))
         message_send_locked(msgbuf, &message);
     if (msgbuf != NULL)
         amg_mpi_msgbuf_put_locked(msgbuf);
@@ -107,17 +113,5 @@ void amg_mpi_disconnect_on_message_locked(
             message->kind, (long)message->rank);
     if (tree->is_broken && !was_over)
         amg_mpi_disconnect_log_locked(domain, true);
-    all_send_locked(domain);
-}
-
-void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
-{
-    struct amg_mpi_tree *tree = &domain->disconnect;
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (tree->is_asking)
-        amg_mpi_tree_look(tree, amg_clock_ns());
-    if (tree->is_asking || tree->is_closing || tree->is_over ||
-        tree->to_repeat != 0)
-        all_send_locked(domain);
+    amg_mpi_disconnect_move_locked(domain);
 }

@@ -118,22 +118,6 @@ enum {
     SEGMENTS_MAX = 1024, /* of one handle, which are attached separately */
 };
 
-/* Adds to the words of a descriptor of ours. */
-static hg_return_t words_add(struct amg_mpi_exports *exports, uint32_t index,
-    const uint64_t words[AMG_MPI_DESC_WORDS])
-{
-    MPI_Win window = exports->windows->descs;
-    int rank = exports->windows->rank;
-    int rc = MPI_Accumulate(words, AMG_MPI_DESC_WORDS, MPI_UINT64_T, rank,
-        (MPI_Aint)index * AMG_MPI_DESC_LEN, AMG_MPI_DESC_WORDS, MPI_UINT64_T,
-        MPI_SUM, window);
-
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Win_flush(rank, window);
-    return rc == MPI_SUCCESS ? HG_SUCCESS
-                             : amg_mpi_comm_error(rc, "exposing memory");
-}
-
 /* Adds to the access word of a descriptor of ours; returns the old value. */
 static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     uint32_t index, uint64_t add, uint64_t *ret_word)
@@ -232,20 +216,6 @@ static enum amg_mpi_way mem_attach(struct amg_mpi_exports *exports,
     return AMG_MPI_WAY_DYNAMIC;
 }
 
-/* AMG_MPI_DESCS: none is free. */
-static uint32_t index_take(struct amg_mpi_exports *exports)
-{
-    if (exports->free_count > 0)
-        return exports->free[--exports->free_count];
-    return exports->used < AMG_MPI_DESCS ? exports->used++ : AMG_MPI_DESCS;
-}
-
-static void index_give(struct amg_mpi_exports *exports, uint32_t index)
-{
-    AMG_ASSERT(index < AMG_MPI_DESCS && exports->free_count < AMG_MPI_DESCS);
-    exports->free[exports->free_count++] = (uint16_t)index;
-}
-
 static hg_return_t desc_open(struct amg_mpi_exports *exports,
     const struct amg_mpi_mem *mem, uint32_t index)
 {
@@ -260,11 +230,20 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
                       : (uintptr_t)MPI_BOTTOM,
     };
     uint64_t words[AMG_MPI_DESC_WORDS];
+    MPI_Win window = exports->windows->descs;
+    int rank = exports->windows->rank;
+    int rc = MPI_SUCCESS;
 
     amg_mpi_desc_set(&exposed, words);
     for (unsigned i = AMG_MPI_DESC_ACCESS + 1; i < AMG_MPI_DESC_WORDS; i++)
         words[i] -= word_of(exports, index, i);
-    return words_add(exports, index, words);
+    rc = MPI_Accumulate(words, AMG_MPI_DESC_WORDS, MPI_UINT64_T, rank,
+        (MPI_Aint)index * AMG_MPI_DESC_LEN, AMG_MPI_DESC_WORDS, MPI_UINT64_T,
+        MPI_SUM, window);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Win_flush(rank, window);
+    return rc == MPI_SUCCESS ? HG_SUCCESS
+                             : amg_mpi_comm_error(rc, "exposing memory");
 }
 
 /* Opens a descriptor for `mem`, and names it in the key; opens none without
@@ -283,7 +262,10 @@ static void export_open_locked(
     way = mem_attach(exports, &domain->choice, mem);
     if (way == AMG_MPI_WAY_MESSAGES)
         return;
-    index = index_take(exports);
+    if (exports->free_count > 0)
+        index = exports->free[--exports->free_count];
+    else if (exports->used < AMG_MPI_DESCS)
+        index = exports->used++;
     if (index < AMG_MPI_DESCS) {
         mem->key.desc = amg_mpi_key_desc(way, index);
         if (desc_open(exports, mem, index) == HG_SUCCESS)
@@ -321,7 +303,8 @@ static void mem_move(struct amg_mpi_exports *exports, struct amg_mpi_mem *mem)
     amg_list_remove(&mem->leaving);
     if (amg_mpi_key_way(&mem->key) == AMG_MPI_WAY_DYNAMIC)
         mem_detach(exports, mem, mem->count);
-    index_give(exports, index);
+    AMG_ASSERT(exports->free_count < AMG_MPI_DESCS);
+    exports->free[exports->free_count++] = (uint16_t)index;
     mem->key.desc = 0;
 }
 
@@ -341,11 +324,6 @@ void amg_mpi_export_move_locked(struct amg_mpi_domain *domain)
 
 static_assert(sizeof(struct amg_mpi_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 static_assert(AMG_MPI_DESCS <= UINT16_MAX, "indices are 16 bits");
-
-static struct amg_mpi_mem *mem_of(const struct amg_mem *mem)
-{
-    return amg_container_of(mem, struct amg_mpi_mem, base);
-}
 
 hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
@@ -384,7 +362,8 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *base,
 
 void amg_mpi_mem_key(const struct amg_mem *base, struct amg_key *ret_key)
 {
-    const struct amg_mpi_mem *mem = mem_of(base);
+    const struct amg_mpi_mem *mem =
+        amg_container_of(base, struct amg_mpi_mem, base);
 
     memset(ret_key, 0, sizeof(*ret_key));
     ret_key->len = sizeof(mem->key);

@@ -100,19 +100,6 @@ static hg_return_t barrier_begin_locked(struct amg_mpi_domain *domain)
     return HG_SUCCESS;
 }
 
-static hg_return_t barrier_test_locked(struct amg_mpi_domain *domain)
-{
-    int flag = 0;
-    int rc = MPI_Test(&domain->barrier.request, &flag, MPI_STATUS_IGNORE);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (rc != MPI_SUCCESS) {
-        domain->barrier.request = MPI_REQUEST_NULL;
-        return amg_mpi_comm_error(rc, "a barrier");
-    }
-    return flag ? HG_SUCCESS : HG_AGAIN;
-}
-
 hg_return_t amg_mpi_barrier_begin(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
@@ -129,12 +116,21 @@ hg_return_t amg_mpi_barrier_begin(struct amg_domain *base)
 hg_return_t amg_mpi_barrier_look(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    MPI_Request *request = &domain->barrier.request;
     hg_return_t rc = HG_NA_ERROR;
+    int flag = 0;
+    int code = MPI_SUCCESS;
 
     amg_bias_lock(domain->lock);
     AMG_ASSERT(domain->barrier.is_claimed);
-    if (!domain->is_dead)
-        rc = barrier_test_locked(domain);
+    if (!domain->is_dead) {
+        code = MPI_Test(request, &flag, MPI_STATUS_IGNORE);
+        rc = flag ? HG_SUCCESS : HG_AGAIN;
+    }
+    if (code != MPI_SUCCESS) {
+        *request = MPI_REQUEST_NULL;
+        rc = amg_mpi_comm_error(code, "a barrier");
+    }
     amg_bias_unlock(domain->lock);
     return rc;
 }

@@ -181,6 +181,27 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
+/* Sends a message whose operation, if it has one, ends when the message has
+ * left. */
+static inline hg_return_t leaving_send_locked(
+    struct amg_mpi_msgbuf *msgbuf, struct amg_ep *ep, struct amg_op *op)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
+    msgbuf->post.op = op;
+    msgbuf->post.ep = ep;
+    msgbuf->header.context = ep->context_id;
+    if (op != NULL) {
+        amg_call_begin(op, ep);
+        amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, ep);
+    }
+    rc = amg_mpi_send_surely_locked(msgbuf);
+    if (!AMG_LIKELY(rc == HG_SUCCESS) && op != NULL)
+        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    return rc;
+}
+
 hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op)
 {
@@ -195,20 +216,13 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     if (msgbuf == NULL)
         return HG_NOMEM;
     memcpy(msgbuf->buf.data, bytes, len);
-    msgbuf->post.op = op;
-    msgbuf->post.ep = base;
-    msgbuf->header.context = base->context_id;
     msgbuf->header.cookie = AMG_TOKEN_ACK;
     amg_mpi_send_address(msgbuf, amg_mpi_rank_of(domain, to.peer),
         to.context_id, AMG_MPI_ONEWAY, len);
     amg_bias_lock(domain->lock);
-    amg_call_begin(op, base);
-    amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
-    rc = amg_mpi_send_surely_locked(msgbuf);
-    if (rc != HG_SUCCESS) {
-        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
+    rc = leaving_send_locked(msgbuf, base, op);
+    if (rc != HG_SUCCESS)
         amg_mpi_msgbuf_put_locked(msgbuf);
-    }
     amg_bias_unlock(domain->lock);
     return rc;
 }
@@ -237,22 +251,13 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
         return rc;
     if (len > buf->cap)
         return HG_MSGSIZE;
-    msgbuf->post.op = op;
-    msgbuf->post.ep = base;
-    msgbuf->header.context = base->context_id;
     msgbuf->header.cookie = (uint32_t)arrival->token;
     amg_mpi_send_address(msgbuf, amg_mpi_rank_of(domain, arrival->from),
         arrival->origin_context, AMG_MPI_REPLY, len);
     amg_bias_lock(domain->lock);
-    if (op != NULL) {
-        amg_call_begin(op, base);
-        amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
-    }
-    rc = amg_mpi_send_surely_locked(msgbuf);
+    rc = leaving_send_locked(msgbuf, base, op);
     if (AMG_LIKELY(rc == HG_SUCCESS))
         request_close_locked(domain, arrival);
-    else if (op != NULL)
-        op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     amg_bias_unlock(domain->lock);
     return rc;
 }
@@ -313,27 +318,17 @@ void amg_mpi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
     msgbuf_put(amg_call_ptr(op));
 }
 
-/* The msgbuf for the refusal of a request that came in `msgbuf`: that, or for a
- * PACK, which other calls use, a new msgbuf. NULL: no memory. */
-static struct amg_mpi_msgbuf *refusal_get_locked(struct amg_mpi_msgbuf *msgbuf)
-{
-    struct amg_mpi_msgbuf *other = msgbuf;
-
-    AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
-    if (amg_mpi_kind_of(&msgbuf->header) == AMG_MPI_PACK) {
-        other = amg_mpi_msgbuf_get_locked(msgbuf->domain);
-        amg_mpi_msgbuf_put_locked(msgbuf);
-    }
-    return other;
-}
-
 static void refusal_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     uint8_t context, uint32_t cookie, hg_return_t code)
 {
     struct amg_mpi_refuse refuse = {(uint32_t)code};
-    struct amg_mpi_msgbuf *answer = refusal_get_locked(msgbuf);
+    struct amg_mpi_msgbuf *answer = msgbuf;
 
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
+    if (amg_mpi_kind_of(&msgbuf->header) == AMG_MPI_PACK) {
+        answer = amg_mpi_msgbuf_get_locked(msgbuf->domain);
+        amg_mpi_msgbuf_put_locked(msgbuf); /* other calls use it */
+    }
     if (answer == NULL) {
         AMG_LOG_ERROR("mpi",
             "no memory to refuse a request of rank %u, whose call will not end",

@@ -122,18 +122,6 @@ static void long_put_locked(struct amg_mpi_msgbuf *msgbuf)
     domain->msgbufs.long_count++;
 }
 
-static void longs_free(struct amg_mpi_domain *domain)
-{
-    while (domain->msgbufs.free_long != NULL) {
-        struct amg_mpi_msgbuf *msgbuf =
-            amg_mpi_msgbuf_of_link(domain->msgbufs.free_long);
-
-        domain->msgbufs.free_long = domain->msgbufs.free_long->next;
-        domain->msgbufs.count--;
-        amg_mem_free(msgbuf);
-    }
-}
-
 hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain)
 {
     unsigned credits = domain->calls.flow.limit;
@@ -147,16 +135,20 @@ void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_msgbuf *hot = atomic_exchange_explicit(
         &domain->msgbufs.hot, NULL, memory_order_acquire);
-    struct amg_link *late = NULL;
+    struct amg_link *link = NULL;
 
     amg_bias_lock(domain->lock);
     if (hot != NULL)
         amg_mpi_msgbuf_put_locked(hot);
-    while ((late = amg_list_pop(&domain->calls.late)) != NULL)
+    while ((link = amg_list_pop(&domain->calls.late)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_pack_whole_of(
-            amg_container_of(late, struct amg_arrival, link)));
+            amg_container_of(link, struct amg_arrival, link)));
     amg_bias_unlock(domain->lock);
-    longs_free(domain);
+    while ((link = domain->msgbufs.free_long) != NULL) {
+        domain->msgbufs.free_long = link->next;
+        domain->msgbufs.count--;
+        amg_mem_free(amg_mpi_msgbuf_of_link(link));
+    }
     while (domain->msgbufs.free != NULL) {
         AMG_ASSERT(domain->msgbufs.count > 0);
         domain->msgbufs.free = domain->msgbufs.free->next;

@@ -116,17 +116,6 @@ bool amg_mpi_pipeline_is_cut(
            (at < pipeline->len && at % pipeline->fragment_len == 0);
 }
 
-static struct amg_mpi_bounce *bounce_take(
-    struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain)
-{
-    struct amg_mpi_bounce *bounce = pipeline->spare;
-
-    if (bounce == NULL)
-        return amg_mpi_bounce_get(&domain->bounces, false);
-    pipeline->spare = bounce->next;
-    return bounce;
-}
-
 static void bounce_give(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_bounce *bounce)
 {
@@ -140,7 +129,7 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
     struct amg_mpi_domain *domain, unsigned last, uint32_t len)
 {
     struct amg_seg_iter next = pipeline->to_post;
-    struct amg_mpi_bounce *bounce = NULL;
+    struct amg_mpi_bounce *bounce = pipeline->spare;
     void *at = NULL;
 
     pipeline->bounces[last] = NULL;
@@ -150,7 +139,10 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
         pipeline->to_post = next;
         return at;
     }
-    bounce = bounce_take(pipeline, domain);
+    if (bounce != NULL)
+        pipeline->spare = bounce->next;
+    else
+        bounce = amg_mpi_bounce_get(&domain->bounces, false);
     if (bounce == NULL)
         return NULL;
     if (pipeline->is_send)

@@ -199,22 +199,17 @@ static bool all_agree(MPI_Comm comm, bool is_mine)
     return rc == MPI_SUCCESS && all != 0;
 }
 
-/* Sets up a window that MPI has just created, or tells why it did not. */
-static bool window_begin(int rc, MPI_Win window, const char *what)
-{
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
-    return amg_mpi_comm_is_window(rc, what);
-}
-
-/* Whether all ranks have created the window; else no rank keeps it. A window
+/* Sets up a window that MPI has just created, or tells why it did not. Returns
+ * whether all ranks have created the window; else no rank keeps it. A window
  * that only some ranks have cannot be freed. */
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
-    if (all_agree(comm, window_begin(rc, *window, what)))
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Win_set_errhandler(*window, MPI_ERRORS_RETURN);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Win_lock_all(MPI_MODE_NOCHECK, *window);
+    if (all_agree(comm, amg_mpi_comm_is_window(rc, what)))
         return true;
     *window = MPI_WIN_NULL;
     return false;

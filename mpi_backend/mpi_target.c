@@ -68,15 +68,6 @@ static bool access_answer_locked(struct amg_mpi_domain *domain,
     return true;
 }
 
-static void access_fault_locked(struct amg_mpi_domain *domain,
-    const struct amg_mpi_message *message, hg_return_t code)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (code != HG_SUCCESS && code != HG_NOMEM)
-        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ACCESS,
-            message->kind, (long)code);
-}
-
 static void access_refuse_locked(
     const struct amg_mpi_message *message, hg_return_t code)
 {
@@ -112,17 +103,6 @@ static void message_stall_locked(
     amg_list_push(&domain->accesses.stalled, &msgbuf->post.link);
 }
 
-/* No memory for an access. A put sent ahead must wait for memory. */
-static void access_fail_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
-{
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (message->kind == AMG_MPI_PUT_AHEAD)
-        message_stall_locked(domain, message);
-    else
-        access_refuse_locked(message, HG_NOMEM);
-}
-
 /* Sends the initiator of a put its first message, if any. */
 static void access_reply_locked(
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
@@ -156,8 +136,11 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     bool is_put = message->kind != AMG_MPI_GET;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (access == NULL) {
-        access_fail_locked(domain, message);
+    if (access == NULL) { /* a put sent ahead must wait for memory */
+        if (message->kind == AMG_MPI_PUT_AHEAD)
+            message_stall_locked(domain, message);
+        else
+            access_refuse_locked(message, HG_NOMEM);
         return;
     }
     *access = (struct amg_mpi_access){
@@ -259,7 +242,9 @@ void amg_mpi_access_on_request_locked(
         code = mem_check_locked(domain, &request,
             message->kind == AMG_MPI_GET ? AMG_MEM_READ : AMG_MEM_WRITE, &mem,
             &at);
-    access_fault_locked(domain, message, code);
+    if (code != HG_SUCCESS && code != HG_NOMEM)
+        amg_mpi_peer_violation(domain, message->rank, AMG_VIOLATION_ACCESS,
+            message->kind, (long)code);
     if (code != HG_SUCCESS &&
         (message->kind != AMG_MPI_PUT_AHEAD || !is_sound)) {
         access_refuse_locked(message, code);

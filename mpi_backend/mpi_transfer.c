@@ -655,19 +655,6 @@ static void answered_move_locked(
         transfer->is_put ? transfer->request.len : pipeline->done);
 }
 
-static void unstarted_move_locked(
-    struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
-{
-    hg_return_t rc = transfer_start_locked(domain, transfer);
-
-    AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (rc != HG_SUCCESS)
-        amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
-    else if (transfer->is_small &&
-             transfer->state == AMG_MPI_TRANSFER_REQUESTED)
-        amg_list_remove(&transfer->link);
-}
-
 void amg_mpi_transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -675,7 +662,13 @@ void amg_mpi_transfer_move_locked(
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer->state == AMG_MPI_TRANSFER_UNSTARTED) {
-        unstarted_move_locked(domain, transfer);
+        hg_return_t rc = transfer_start_locked(domain, transfer);
+
+        if (rc != HG_SUCCESS)
+            amg_mpi_transfer_finish_locked(domain, transfer, rc, 0);
+        else if (transfer->is_small &&
+                 transfer->state == AMG_MPI_TRANSFER_REQUESTED)
+            amg_list_remove(&transfer->link);
         return;
     }
     AMG_ASSERT(!transfer->is_rma);

@@ -93,7 +93,6 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     peer->broken = 0;
     amg_ofi_tcp_probe_end_locked(peer);
     amg_ofi_msg_lost_locked(peer);
-    amg_ofi_lease_lost_locked(peer);
     amg_ofi_mem_lost_locked(peer);
     amg_ofi_rma_lost_locked(peer);
     AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->rma.granted == 0);

@@ -420,8 +420,9 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
         grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
 
-bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
+bool amg_ofi_mem_is_leased_locked(void *arg)
 {
+    struct amg_ofi_mem *mem = arg;
     struct amg_link *link = NULL;
 
     mem->is_closed = true;
@@ -433,17 +434,17 @@ bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem)
                     .target = grant->context,
                     .cookie = grant->cookie},
                 NULL, 0))
-            return false; /* no memory; the next call tries again */
+            return true; /* no memory; the next call tries again */
         AMG_ASSERT(!grant->is_revoked);
         grant->is_revoked = true;
         grant->peer->rma.revoked++;
         amg_list_remove(link);
         amg_list_push(&mem->revoked, link);
     }
-    return amg_list_is_empty(&mem->revoked);
+    return !amg_list_is_empty(&mem->revoked);
 }
 
-void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
+static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 {
     const struct amg_link *link = amg_list_first(
         amg_list_is_empty(&mem->grants) ? &mem->revoked : &mem->grants);
@@ -458,11 +459,15 @@ void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
         timeout_ms);
 }
 
-void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem)
+hg_return_t amg_ofi_mem_free_locked(struct amg_ofi_mem *mem, unsigned waited_ms)
 {
-    AMG_ASSERT(mem->is_closed && amg_list_is_empty(&mem->grants) &&
-               amg_list_is_empty(&mem->revoked));
+    AMG_ASSERT(mem->is_closed);
+    if (!amg_list_is_empty(&mem->grants) || !amg_list_is_empty(&mem->revoked)) {
+        busy_log(mem, waited_ms);
+        return HG_BUSY;
+    }
     mrs_close_locked(mem);
     amg_table_remove(&mem->domain->mems.all, mem->number);
     amg_mem_free(mem);
+    return HG_SUCCESS;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk data: exposed memory, leases of peers' memory, and transfers.
- *
- * At the initiator, a transfer (ofi_rma.c) takes a lease (ofi_lease.c) and is
- * cut into fragments (ofi_fragment.c). At the exposer, ofi_mem.c answers. */
+/* Bulk data: exposed memory, at the exposer (ofi_mem.c); leases of it and
+ * transfers, at the initiator (ofi_rma.c). */
 #ifndef AMG_OFI_BACKEND_OFI_RMA_H
 #define AMG_OFI_BACKEND_OFI_RMA_H
 
@@ -31,12 +29,13 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     struct amg_mem **ret_mem);
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
 
-/* Invalidates the key of the memory, and asks all holders to return their
- * leases. True: no peer holds a lease any more. */
-bool amg_ofi_mem_revoke_locked(struct amg_ofi_mem *mem);
-void amg_ofi_mem_busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms);
-/* Frees memory that was revoked, and of which no peer holds a lease. */
-void amg_ofi_mem_free_locked(struct amg_ofi_mem *mem);
+/* Invalidates the key of the memory, an amg_ofi_mem, and asks all holders to
+ * return their leases. Does a peer still hold a lease? */
+bool amg_ofi_mem_is_leased_locked(void *mem);
+/* Frees memory that was asked for its leases. HG_BUSY: a peer holds one, which
+ * is logged. */
+hg_return_t amg_ofi_mem_free_locked(
+    struct amg_ofi_mem *mem, unsigned waited_ms);
 
 /* The registration of a segment that is not empty. The first use registers the
  * segment, with the access that the flags allow to peers, and to our own puts
@@ -86,32 +85,6 @@ struct amg_ofi_lease {
     uint64_t *keys;
 };
 
-/* Lease of the memory of `peer` that `key` names, perhaps still to be granted.
- * The caller uses the lease until amg_ofi_lease_put_locked(). HG_NOMEM. */
-hg_return_t amg_ofi_lease_get_locked(struct amg_peer *peer, uint8_t context,
-    uint8_t target_context, const struct amg_ofi_key *key,
-    struct amg_ofi_lease **ret_lease);
-void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
-
-/* May the memory be accessed at once? */
-bool amg_ofi_lease_is_open_locked(
-    const struct amg_peer *peer, const struct amg_ofi_key *key);
-/* Is this the first recorded access to the memory? Records the access. */
-bool amg_ofi_lease_is_new_locked(
-    struct amg_peer *peer, const struct amg_ofi_key *key);
-
-/* Handlers of messages. Each returns the lease if the transfers that wait for
- * the lease, or use the lease, are to be told; the caller then is a user of the
- * lease, too. `ret`: HG_SUCCESS, or why the lease is not open. */
-struct amg_ofi_lease *amg_ofi_lease_granted_locked(
-    const struct amg_ofi_message *message, hg_return_t *ret);
-struct amg_ofi_lease *amg_ofi_lease_denied_locked(
-    const struct amg_ofi_message *message, hg_return_t *ret);
-struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
-    const struct amg_ofi_message *message);
-
-/* The peer is lost: ends our leases of its memory. */
-void amg_ofi_lease_lost_locked(struct amg_peer *peer);
 /* Returns leases that have been unused for so many ticks. */
 void amg_ofi_lease_return_idle_locked(
     struct amg_ofi_domain *domain, unsigned ticks);
@@ -158,31 +131,6 @@ static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
            sizeof(struct amg_ofi_access);
 }
 
-/* Posts the next bytes of a transfer whose lease is open, as a read or write.
- * HG_AGAIN: no room; HG_NOMEM, or the provider's error. An error changes
- * nothing. */
-hg_return_t amg_ofi_fragment_post_locked(
-    struct amg_ofi_transfer *transfer, amg_ofi_done_fn on_completed);
-/* The provider no longer uses memory of the fragment, which was posted. */
-void amg_ofi_fragment_completed_locked(struct amg_ofi_fragment *fragment);
-/* Sends the next bytes of a transfer without a lease. HG_NOMEM; HG_AGAIN: too
- * many messages to the peer are unanswered. */
-hg_return_t amg_ofi_fragment_send_locked(struct amg_ofi_transfer *transfer);
-/* The fragment is complete. */
-void amg_ofi_fragment_free_locked(struct amg_ofi_fragment *fragment);
-/* The transfer ends before the answer to this fragment's message comes. */
-void amg_ofi_fragment_give_up_locked(struct amg_ofi_fragment *fragment);
-/* The fragment that the message answers; NULL: the transfer has ended. */
-struct amg_ofi_fragment *amg_ofi_fragment_find_locked(
-    const struct amg_ofi_message *message);
-/* The peer is lost, and its transfers have ended: no answer will come. */
-void amg_ofi_fragment_lost_locked(struct amg_peer *peer);
-/* Lets the next transfer that waits for `rma.unanswered` try again. Also for
- * each transfer that ends, which may have had its turn without a post. */
-void amg_ofi_fragment_next_locked(struct amg_peer *peer);
-/* Translates libfabric's code of a failed access to ours. */
-hg_return_t amg_ofi_fragment_error(int error);
-
 /* The slots of the contract. */
 hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_target to,
     const struct amg_seg_iter *local, const struct amg_remote *remote,
@@ -202,13 +150,10 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message);
 void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 
 void amg_ofi_rma_cancel_locked(struct amg_op *op);
-/* The endpoint closes: cancels all its transfers. */
-void amg_ofi_rma_drop_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
-/* The endpoint closes while fragments are in flight: ends their operations, and
- * ignores their completions. */
-void amg_ofi_rma_detach_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_ep *ep);
+/* The endpoint closes: cancels all its transfers. Then, with `is_over`: ends
+ * those whose reads and writes are still in flight, and ignores their
+ * completions. */
+void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over);
 /* Libfabric's endpoint is closed, so no fragment will complete. The loss of the
  * peers then ends the transfers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);

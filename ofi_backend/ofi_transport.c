@@ -103,9 +103,9 @@ static void ep_close(struct amg_ep *base, struct amg_events *ret_events)
 
     amg_bias_lock(&domain->lock);
     amg_ofi_send_drop_locked(ep);
-    amg_ofi_rma_drop_locked(domain, ep);
+    amg_ofi_rma_drop_locked(ep, false);
     (void)settle_locked(domain, EP_CLOSE_MS, has_rma_in_flight, ep);
-    amg_ofi_rma_detach_locked(domain, ep);
+    amg_ofi_rma_drop_locked(ep, true);
     AMG_ASSERT(domain->eps[base->context_id] == ep);
     domain->eps[base->context_id] = NULL;
     leases_return_locked(domain);
@@ -379,29 +379,21 @@ static void domain_close(struct amg_domain *base)
     domain_free(domain);
 }
 
-static bool is_leased(void *arg)
-{
-    return !amg_ofi_mem_revoke_locked(arg);
-}
-
 static hg_return_t mem_unreg(
     struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms)
 {
     struct amg_ofi_mem *mem =
         amg_container_of(mem_base, struct amg_ofi_mem, base);
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-    bool is_free = false;
+    hg_return_t rc = HG_SUCCESS;
 
     amg_bias_lock(&domain->lock);
-    if (is_leased(mem))
+    if (amg_ofi_mem_is_leased_locked(mem))
         (void)amg_ofi_poll_domain_locked(domain);
-    is_free = settle_locked(domain, timeout_ms, is_leased, mem);
-    if (is_free)
-        amg_ofi_mem_free_locked(mem);
-    else
-        amg_ofi_mem_busy_log(mem, timeout_ms);
+    (void)settle_locked(domain, timeout_ms, amg_ofi_mem_is_leased_locked, mem);
+    rc = amg_ofi_mem_free_locked(mem, timeout_ms);
     amg_bias_unlock(&domain->lock);
-    return is_free ? HG_SUCCESS : HG_BUSY;
+    return rc;
 }
 
 static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)

@@ -247,7 +247,7 @@ struct amg_ofi_ep {
 
 enum { AMG_OFI_SEEN = 64 };
 
-/* A posted buffer for many messages; see ofi_ep.c. */
+/* A posted buffer for many messages; see ofi_receive.c. */
 struct amg_ofi_receive {
     struct amg_ofi_work work;
     unsigned char *bytes;
@@ -312,9 +312,9 @@ struct amg_ofi_domain {
         struct fid_ep *ep;
         unsigned universe; /* peers that the provider makes room for */
     } fi;
-    struct { /* ofi_ep.c: buffers for messages that come */
+    struct { /* ofi_receive.c: buffers for messages that come */
         struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
-        struct amg_ofi_block *block; /* the newest one; see ofi_ep.c */
+        struct amg_ofi_block *block; /* the newest one */
         unsigned replaced_count;     /* blocks added to the first one */
         bool wants_receive; /* a buffer was not posted for lack of room */
     } in;

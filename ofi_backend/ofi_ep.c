@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Objects of libfabric that a domain is made of, memory that it has registered,
- * and buffers that it receives into.
+/* Objects of libfabric that a domain is made of, and registered memory.
  *
  * If the driver may choose the keys of memory, the driver counts up from a
  * random number of at least 256 (Slingshot reserves smaller keys), so that the
  * key of freed memory, also of a former process at this address, does not soon
  * name other memory. Memory that belongs to an endpoint is bound to the
- * endpoint before the key is read.
- *
- * All messages arrive in a few large buffers, each of which takes messages
- * until the longest message may not fit any more (FI_MULTI_RECV). The buffers
- * are always posted, so that no message is unexpected to the NIC.
- *
- * The provider releases a full buffer, but a message for that buffer may still
- * arrive: a long message, while short messages of other senders fill the bytes
- * behind it (net, 1.17), or a message that was matched when the buffer was
- * posted (tcp;ofi_rxm, 1.17). So the driver posts a buffer again at once only
- * if its messages leave no gap, and the longest message no longer fits. A gap
- * may remain for ever, if the sender is gone or the provider skipped the bytes;
- * or the message comes when the sender's link is back. So after some quiet time
- * the buffer gets other memory, and the driver keeps the former memory for late
- * messages. After REPLACED_MAX such blocks the driver posts the former memory
- * again, after a longer time. */
+ * endpoint before the key is read. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <stdio.h>
@@ -34,15 +18,9 @@
 
 enum {
     KEY_FIRST = 256,
-    KEY_TRIES = 64,           /* keys that may still be in use after a wrap */
-    BLOCK_ALIGN = 64,         /* a cache line */
-    RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, at least */
-    RECEIVE_MESSAGES = 4,     /* longest messages in a buffer, at least */
+    KEY_TRIES = 64,   /* keys that may still be in use after a wrap */
+    BLOCK_ALIGN = 64, /* a cache line */
     CQ_LEN = 1024,
-    QUIET_TICKS = 3,        /* 0.3 s; the tick of ofi_poll.c */
-    QUIET_TICKS_LAST = 10,  /* if only the last message is missing */
-    QUIET_TICKS_LONG = 100, /* before the same memory is posted again */
-    REPLACED_MAX = 16,      /* blocks that are kept for late messages */
 };
 
 static uint64_t key_next_locked(struct amg_ofi_domain *domain)
@@ -185,13 +163,6 @@ static hg_return_t enable_error(
     return amg_ofi_error(code, what);
 }
 
-static size_t receive_len(const struct amg_ofi_domain *domain)
-{
-    size_t len = (size_t)domain->receive_max * RECEIVE_MESSAGES;
-
-    return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
-}
-
 /* Opens the completion queue; with a descriptor if the provider has one. */
 static int cq_make(struct amg_ofi_domain *domain, bool no_block)
 {
@@ -289,160 +260,6 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
         return HG_ADDRNOTAVAIL;
     }
     *ret_len = (uint16_t)addr_len;
-    return HG_SUCCESS;
-}
-
-/* Posts the buffer; without room of the provider, a later poll does. */
-static hg_return_t receive_post_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
-{
-    struct iovec iov = {receive->bytes, receive_len(domain)};
-    void *desc = amg_ofi_reg_desc(receive->block->mr);
-    const struct fi_msg msg = {
-        .msg_iov = &iov,
-        .desc = &desc,
-        .iov_count = 1,
-        .addr = FI_ADDR_UNSPEC,
-        .context = &receive->work.context,
-    };
-    ssize_t code = amg_ofi_call->recvmsg(
-        domain->fi.ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
-
-    AMG_ASSERT(!receive->is_posted);
-    receive->is_posted = code == 0;
-    receive->wants_post = code == -FI_EAGAIN;
-    receive->is_withdrawn = code != 0 && code != -FI_EAGAIN;
-    receive->tick = domain->clock.tick;
-    receive->end = 0;
-    receive->sum = 0;
-    if (code == -FI_EAGAIN)
-        domain->in.wants_receive = true;
-    if (code == 0 || code == -FI_EAGAIN)
-        return HG_SUCCESS;
-    return amg_ofi_error((int)code, "posting a buffer to receive into");
-}
-
-void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_receive *receive, const void *at, size_t len)
-{
-    size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
-
-    /* Else the message is in former memory of the buffer. */
-    if (offset > receive_len(domain) || len > receive_len(domain) - offset)
-        return;
-    AMG_ASSERT(receive->end <= receive_len(domain));
-    receive->sum += len;
-    if (offset + len > receive->end)
-        receive->end = offset + len;
-    receive->tick = domain->clock.tick;
-}
-
-void amg_ofi_ep_release_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
-{
-    receive->is_posted = false;
-    receive->tick = domain->clock.tick;
-}
-
-/* A provider may report that a message was too long, and then ignore the buffer
- * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all buffers. So
- * the driver cancels the post, unless the provider has released the buffer. */
-void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_receive *receive, const void *at)
-{
-    size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
-
-    /* A truncated message fills the rest of the buffer. */
-    if (at != NULL && offset <= receive_len(domain))
-        amg_ofi_ep_received_locked(
-            domain, receive, at, receive_len(domain) - offset);
-    if (at != NULL && !receive->is_posted)
-        return;
-    (void)amg_ofi_call->cancel(domain->fi.ep, &receive->work.context);
-    receive->is_withdrawn = true;
-    amg_ofi_ep_release_locked(domain, receive);
-}
-
-static bool is_filled(
-    const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
-{
-    return receive->sum == receive->end &&
-           (!domain->facts.is_multi ||
-               receive_len(domain) - receive->end < domain->receive_max);
-}
-
-/* Quiet time, in ticks, before the buffer is posted again. */
-static unsigned quiet_ticks_of(
-    const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
-{
-    if (is_filled(domain, receive))
-        return receive->is_withdrawn ? QUIET_TICKS : 0;
-    return receive->sum == receive->end && !receive->is_withdrawn
-               ? QUIET_TICKS_LAST
-               : QUIET_TICKS;
-}
-
-/* Gives a buffer with a gap other memory. False: none, or REPLACED_MAX. */
-static bool memory_replace_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
-{
-    struct amg_ofi_block *block = NULL;
-
-    if (domain->in.replaced_count >= REPLACED_MAX ||
-        amg_ofi_block_make(domain, receive_len(domain), FI_RECV, &block) !=
-            HG_SUCCESS)
-        return false;
-    domain->in.replaced_count++;
-    block->next = domain->in.block;
-    domain->in.block = block;
-    receive->block = block;
-    receive->bytes = block->bytes;
-    receive->sum = 0;
-    receive->end = 0;
-    return true;
-}
-
-void amg_ofi_ep_refill_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
-{
-    unsigned quiet_ticks = domain->clock.tick - receive->tick;
-
-    if (receive->is_posted || domain->is_closing)
-        return;
-    if (!receive->wants_post && quiet_ticks < quiet_ticks_of(domain, receive))
-        return;
-    if (!receive->wants_post && !is_filled(domain, receive) &&
-        !memory_replace_locked(domain, receive) &&
-        quiet_ticks < QUIET_TICKS_LONG)
-        return;
-    (void)receive_post_locked(domain, receive);
-}
-
-void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain)
-{
-    domain->in.wants_receive = false;
-    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
-        amg_ofi_ep_refill_locked(domain, &domain->in.receives[i]);
-}
-
-hg_return_t amg_ofi_ep_listen_locked(
-    struct amg_ofi_domain *domain, amg_ofi_done_fn on_received)
-{
-    size_t len = receive_len(domain);
-    hg_return_t rc = amg_ofi_block_make(
-        domain, AMG_OFI_RECEIVES * len, FI_RECV, &domain->in.block);
-
-    if (rc != HG_SUCCESS)
-        return rc;
-    for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++) {
-        struct amg_ofi_receive *receive = &domain->in.receives[i];
-
-        receive->work.done = on_received;
-        receive->block = domain->in.block;
-        receive->bytes = domain->in.block->bytes + i * len;
-        if (receive_post_locked(domain, receive) != HG_SUCCESS)
-            return HG_NA_ERROR;
-    }
     return HG_SUCCESS;
 }
 

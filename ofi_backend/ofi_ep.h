@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoint of a domain: its objects of libfabric, registered memory and receive
- * buffers (ofi_ep.c); progress (ofi_poll.c); waiting (ofi_wait.c). */
+/* Endpoint of a domain: its objects of libfabric and registered memory
+ * (ofi_ep.c); messages that come (ofi_receive.c); progress (ofi_poll.c);
+ * waiting (ofi_wait.c). */
 #ifndef AMG_OFI_BACKEND_OFI_EP_H
 #define AMG_OFI_BACKEND_OFI_EP_H
 
@@ -40,28 +41,16 @@ void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
  * After an error some objects may be open. */
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
-/* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
-hg_return_t amg_ofi_ep_listen_locked(
-    struct amg_ofi_domain *domain, amg_ofi_done_fn on_received);
 /* Also after a failed open. */
 void amg_ofi_ep_close(struct amg_ofi_domain *domain);
 /* Frees the receive buffers and other objects, once the endpoint is closed. */
 void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
 
-/* A message of `len` bytes came in the buffer. */
-void amg_ofi_ep_received_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_receive *receive, const void *at, size_t len);
-/* The provider puts no further message into the buffer. */
-void amg_ofi_ep_release_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
-/* A message failed in the buffer: truncated at `at`, or if NULL for another
- * reason. */
-void amg_ofi_ep_truncated_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_receive *receive, const void *at);
-/* Posts a buffer again that the provider released, if all its messages came. */
-void amg_ofi_ep_refill_locked(
-    struct amg_ofi_domain *domain, struct amg_ofi_receive *receive);
-void amg_ofi_ep_refill_all_locked(struct amg_ofi_domain *domain);
+/* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
+hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain);
+/* Posts the buffers again that the provider released, if all their messages
+ * came. */
+void amg_ofi_receive_again_locked(struct amg_ofi_domain *domain);
 
 /* The slots of the contract. */
 bool amg_ofi_arm(struct amg_ep *base);
@@ -71,10 +60,6 @@ unsigned amg_ofi_poll(
 /* Polls the queue for all endpoints, also if none is open; ended operations and
  * arrivals stay on their lists. Returns the number of completions. */
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain);
-
-/* A posted buffer has a message, or the provider releases the buffer. */
-void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
 /* A posted operation has ended without an error. */
 static inline void amg_ofi_poll_on_completion_locked(
@@ -94,11 +79,9 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 /* A slot of the contract. */
 int amg_ofi_wait_fd(const struct amg_ep *base);
 
-/* Before a thread blocks: is the queue empty, and will its descriptor report
- * the next completion? Mutes a descriptor that is readable in vain. */
-bool amg_ofi_wait_is_quiet_locked(struct amg_ofi_domain *domain);
-/* The endpoint, which has a descriptor, is about to block. */
-void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
+/* A thread is about to block on the endpoint, which has a descriptor. False: it
+ * must not, as the queue is not empty, or cannot report a completion. */
+bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* An entry was added to a list of `ep`: wakes its blocked thread. */
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress: received messages, operations in flight, and silent peers.
- *
- * Nothing from the network is trusted: this file drops a message, with one
- * warning, unless its header is valid, the message is for this process, its
- * sender has connected, and its body has the length of its kind.
+/* Progress: operations in flight, and silent peers.
  *
  * A dead process is silent on most networks. So a process that waits for an
  * answer, and has received nothing for a second, sends CONNECT again: the
@@ -37,205 +33,6 @@ enum {
     POLLS_MIN = 10,      /* late polls that a deadline takes at least */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
-
-static void on_credit_locked(const struct amg_ofi_message *message)
-{
-    amg_calls_on_note_locked(&message->domain->calls, &message->peer->calls,
-        message->header->cookie);
-}
-
-/* Length of the body and handler of each kind. CONNECT, whose sender is not
- * known yet, and PACK, which has several messages, have no handler. */
-static const struct kind_row {
-    uint32_t len_min;
-    uint32_t len_max;
-    void (*on_message)(const struct amg_ofi_message *message);
-} kind_rows[AMG_OFI_KIND_COUNT] = {
-    [AMG_OFI_ACCEPT] = {AMG_OFI_CONNECT_MIN, UINT32_MAX,
-        amg_ofi_connect_on_accept_locked},
-    [AMG_OFI_DISCONNECT] = {0, 0, amg_ofi_connect_on_disconnect_locked},
-    [AMG_OFI_REQUEST] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
-    [AMG_OFI_ONEWAY] = {0, UINT32_MAX, amg_ofi_msg_on_request_locked},
-    [AMG_OFI_REPLY] = {0, UINT32_MAX, amg_ofi_msg_on_reply_locked},
-    [AMG_OFI_REFUSE] = {sizeof(struct amg_ofi_refuse),
-        sizeof(struct amg_ofi_refuse), amg_ofi_msg_on_refuse_locked},
-    [AMG_OFI_CREDIT] = {0, 0, on_credit_locked},
-    [AMG_OFI_GET] = {sizeof(struct amg_ofi_access),
-        sizeof(struct amg_ofi_access), amg_ofi_mem_on_get_locked},
-    [AMG_OFI_PUT] = {sizeof(struct amg_ofi_access) + 1, UINT32_MAX,
-        amg_ofi_mem_on_put_locked},
-    [AMG_OFI_DATA] = {1, UINT32_MAX, amg_ofi_rma_on_data_locked},
-    [AMG_OFI_DONE] = {sizeof(struct amg_ofi_refuse),
-        sizeof(struct amg_ofi_refuse), amg_ofi_rma_on_done_locked},
-    [AMG_OFI_LEASE] = {sizeof(struct amg_ofi_lease_ask),
-        sizeof(struct amg_ofi_lease_ask), amg_ofi_mem_on_lease_locked},
-    [AMG_OFI_GRANT] = {sizeof(struct amg_ofi_grant), UINT32_MAX,
-        amg_ofi_rma_on_grant_locked},
-    [AMG_OFI_DENY] = {sizeof(struct amg_ofi_refuse),
-        sizeof(struct amg_ofi_refuse), amg_ofi_rma_on_deny_locked},
-    [AMG_OFI_REVOKE] = {0, 0, amg_ofi_rma_on_revoke_locked},
-    [AMG_OFI_RETURN] = {0, 0, amg_ofi_mem_on_return_locked},
-    [AMG_OFI_PACK] = {AMG_PACK_HEAD_LEN, UINT32_MAX, NULL},
-};
-
-static void unknown_warn(struct amg_ofi_domain *domain, size_t len)
-{
-    if (!domain->peers.has_warned)
-        AMG_LOG_WARNING("ofi",
-            "dropped a message of %zu bytes of an unknown form, or for a "
-            "process that was at this address before; further ones are not "
-            "reported",
-            len);
-    domain->peers.has_warned = true;
-}
-
-static bool message_is_well_formed(
-    const struct amg_ofi_message *message, unsigned kind)
-{
-    if (message->len >= kind_rows[kind].len_min &&
-        message->len <= kind_rows[kind].len_max)
-        return true;
-    amg_ofi_peer_violation(
-        message->peer, AMG_VIOLATION_FORM, kind, (long)message->len);
-    return false;
-}
-
-/* Hands on the calls of a PACK. A call may lose the peer; the calls behind it
- * are then void. */
-static void pack_read_locked(const struct amg_ofi_message *pack,
-    struct amg_pack_iter *iter, struct amg_ofi_msgbuf *whole)
-{
-    struct amg_ofi_header header = *pack->header;
-    struct amg_ofi_message message = {
-        .domain = pack->domain,
-        .peer = pack->peer,
-        .header = &header,
-        .whole = whole,
-    };
-    struct amg_pack_part part;
-    uint32_t epoch = pack->peer->conn.epoch;
-
-    if (whole != NULL)
-        message.arrival = amg_pack_arrivals(whole->data, pack->len);
-    while (pack->peer->conn.epoch == epoch && amg_pack_iter_next(iter, &part)) {
-        unsigned kind = part.head.kind;
-
-        header.context = part.head.context;
-        header.cookie = part.head.cookie;
-        header.kind = (uint8_t)(AMG_OFI_MAGIC | kind);
-        message.body = part.body;
-        message.len = part.head.len;
-        if (kind < AMG_OFI_REQUEST || kind > AMG_OFI_CREDIT)
-            amg_ofi_peer_violation(
-                pack->peer, AMG_VIOLATION_FORM, AMG_OFI_PACK, (long)kind);
-        else if (message_is_well_formed(&message, kind))
-            kind_rows[kind].on_message(&message);
-        message.arrival += whole != NULL ? 1 : 0;
-    }
-}
-
-static void pack_take_locked(const struct amg_ofi_message *pack)
-{
-    struct amg_ofi_domain *domain = pack->domain;
-    struct amg_ofi_msgbuf *whole = NULL;
-    struct amg_pack_iter iter;
-    uint32_t count = pack->header->cookie;
-
-    if (pack->len > amg_ofi_pack_len(domain) ||
-        !amg_pack_iter_init(
-            &iter, pack->body, pack->len, count, domain->packer.count_max)) {
-        amg_ofi_peer_violation(
-            pack->peer, AMG_VIOLATION_FORM, AMG_OFI_PACK, (long)count);
-        return;
-    }
-    whole = amg_ofi_msg_copy_locked(pack);
-    if (whole != NULL) /* else each call finds no memory, or needs none */
-        iter.at = whole->data;
-    pack_read_locked(pack, &iter, whole);
-    if (whole != NULL)
-        amg_ofi_msgbuf_end_locked(whole);
-}
-
-static void message_take_locked(
-    struct amg_ofi_domain *domain, const unsigned char *bytes, size_t len)
-{
-    struct amg_ofi_header header;
-    struct amg_ofi_message message = {.domain = domain, .header = &header};
-    unsigned kind = 0;
-
-    if (len < sizeof(header) || len > domain->receive_max) {
-        unknown_warn(domain, len);
-        return;
-    }
-    memcpy(&header, bytes, sizeof(header));
-    kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
-    message.body = bytes + sizeof(header);
-    message.len = (uint32_t)(len - sizeof(header));
-    if ((header.kind & AMG_OFI_MAGIC_MASK) != AMG_OFI_MAGIC ||
-        kind >= AMG_OFI_KIND_COUNT ||
-        (len > domain->message_max &&
-            (kind < AMG_OFI_REQUEST || kind > AMG_OFI_REPLY))) {
-        unknown_warn(domain, len);
-        return;
-    }
-    if (kind == AMG_OFI_CONNECT) {
-        if (message.len < AMG_OFI_CONNECT_MIN)
-            unknown_warn(domain, len);
-        else
-            amg_ofi_connect_on_connect_locked(
-                domain, message.body, message.len);
-        return;
-    }
-    if (header.token != 0)
-        message.peer = amg_ofi_token_find_locked(domain, header.token);
-    if (message.peer == NULL) {
-        unknown_warn(domain, len);
-        return;
-    }
-    message.peer->conn.received++;
-    if (message.peer->state != AMG_OFI_PEER_OPEN && kind != AMG_OFI_ACCEPT &&
-        !amg_ofi_connect_prove_locked(message.peer))
-        return;
-    (void)amg_ofi_peer_ref(message.peer);
-    if (message_is_well_formed(&message, kind)) {
-        message.peer->heard_tick = domain->clock.tick;
-        message.peer->watched.is_heard = true;
-        if (header.credits > 0)
-            amg_calls_credit_locked(
-                &domain->calls, &message.peer->calls, header.credits);
-        if (kind == AMG_OFI_PACK)
-            pack_take_locked(&message);
-        else
-            kind_rows[kind].on_message(&message);
-    }
-    amg_ofi_peer_unref_locked(message.peer);
-}
-
-void amg_ofi_poll_on_received_locked(struct amg_ofi_domain *domain,
-    struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
-{
-    struct amg_ofi_receive *receive =
-        amg_container_of(work, struct amg_ofi_receive, work);
-    /* The provider sets `buf` only if a buffer takes many messages. */
-    const unsigned char *at =
-        domain->facts.is_multi ? entry->buf : receive->bytes;
-
-    if (error == 0 && at != NULL && entry->len > 0) {
-        amg_ofi_ep_received_locked(domain, receive, at, entry->len);
-        message_take_locked(domain, at, entry->len);
-    }
-    if (error != 0 && error != FI_ECANCELED &&
-        amg_calls_may_warn(&domain->calls))
-        AMG_LOG_WARNING(
-            "ofi", "receiving failed: %s", amg_ofi_call->strerror(error));
-    /* The release comes with the last message, or alone. */
-    if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
-        !domain->facts.is_multi)
-        amg_ofi_ep_release_locked(domain, receive);
-    if (error != 0 && error != FI_ECANCELED && domain->facts.is_multi)
-        amg_ofi_ep_truncated_locked(domain, receive, entry->buf);
-    amg_ofi_ep_refill_locked(domain, receive);
-}
 
 static unsigned error_take_locked(struct amg_ofi_domain *domain)
 {
@@ -497,7 +294,7 @@ static void clock_read_locked(struct amg_ofi_domain *domain)
     domain->clock.away_ns += away_ns(domain, now_ns);
     domain->clock.tick_ns = now_ns + AMG_OFI_TICK_NS;
     domain->clock.tick++;
-    amg_ofi_ep_refill_all_locked(domain);
+    amg_ofi_receive_again_locked(domain);
     amg_ofi_wait_tick_locked(domain);
     peers_tick_locked(domain, now_ns - domain->clock.away_ns);
     amg_ofi_lease_return_idle_locked(domain, LEASE_TICKS);
@@ -510,7 +307,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 
     /* First: some providers buffer messages that find no posted buffer. */
     if (domain->in.wants_receive)
-        amg_ofi_ep_refill_all_locked(domain);
+        amg_ofi_receive_again_locked(domain);
     amg_packer_turn(&domain->packer);
     amg_ofi_send_kept_locked(domain);
     count = completions_take_locked(domain, max);
@@ -555,12 +352,9 @@ bool amg_ofi_arm(struct amg_ep *base)
         return true;
     amg_bias_lock(&domain->lock);
     amg_ofi_send_kept_locked(domain); /* kept by other threads since the poll */
-    is_quiet = amg_list_is_empty(&ep->done) &&
-               amg_list_is_empty(&ep->arrived) &&
-               amg_list_is_empty(&domain->calls.late) &&
-               amg_ofi_wait_is_quiet_locked(domain);
-    if (is_quiet)
-        amg_ofi_wait_arm_locked(ep);
+    is_quiet =
+        amg_list_is_empty(&ep->done) && amg_list_is_empty(&ep->arrived) &&
+        amg_list_is_empty(&domain->calls.late) && amg_ofi_wait_arm_locked(ep);
     amg_bias_unlock(&domain->lock);
     return is_quiet;
 }

@@ -490,7 +490,7 @@ static hg_return_t domain_fill(
     if (rc == HG_SUCCESS)
         rc = amg_ofi_msgbuf_init(domain);
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_ep_listen_locked(domain, amg_ofi_poll_on_received_locked);
+        rc = amg_ofi_receive_begin_locked(domain);
     if (rc != HG_SUCCESS)
         return rc;
     domain->eps = amg_mem_zalloc(domain->max_contexts * sizeof(domain->eps[0]));

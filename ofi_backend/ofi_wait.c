@@ -149,20 +149,6 @@ void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
     }
 }
 
-void amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
-{
-    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
-
-    AMG_ASSERT(ep->wait_fd >= 0);
-    domain->wait.armed_count += ep->is_armed ? 0 : 1;
-    ep->is_armed = true;
-    queue_join_locked(ep);
-    ep->wait_ns = wait_ns(domain);
-    if (!ep->is_joined && ep->wait_ns > WAIT_MUTE_NS)
-        ep->wait_ns = WAIT_MUTE_NS;
-    timer_set(ep, ep->wait_ns);
-}
-
 /* Ignores the descriptor of the queue for a second. */
 static void queue_mute_locked(struct amg_ofi_domain *domain)
 {
@@ -181,7 +167,9 @@ static void queue_mute_locked(struct amg_ofi_domain *domain)
     domain->wait.fd = -1;
 }
 
-bool amg_ofi_wait_is_quiet_locked(struct amg_ofi_domain *domain)
+/* Is the queue empty, and will its descriptor report the next completion? Mutes
+ * a descriptor that is readable in vain. */
+static bool queue_is_quiet_locked(struct amg_ofi_domain *domain)
 {
     struct pollfd event = {.fd = domain->wait.fd, .events = POLLIN};
     struct fi_cq_data_entry entry;
@@ -201,6 +189,23 @@ bool amg_ofi_wait_is_quiet_locked(struct amg_ofi_domain *domain)
     if (got != -FI_EAGAIN || ++domain->wait.false_alarms < FALSE_ALARMS_MAX)
         return false;
     queue_mute_locked(domain);
+    return true;
+}
+
+bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
+
+    AMG_ASSERT(ep->wait_fd >= 0);
+    if (!queue_is_quiet_locked(domain))
+        return false;
+    domain->wait.armed_count += ep->is_armed ? 0 : 1;
+    ep->is_armed = true;
+    queue_join_locked(ep);
+    ep->wait_ns = wait_ns(domain);
+    if (!ep->is_joined && ep->wait_ns > WAIT_MUTE_NS)
+        ep->wait_ns = WAIT_MUTE_NS;
+    timer_set(ep, ep->wait_ns);
     return true;
 }
 

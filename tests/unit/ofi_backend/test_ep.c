@@ -66,7 +66,7 @@ static void test_ep_late_message_has_its_memory(void **state)
     receive(domain, buffer, bytes + GAP, SHORT, FI_MULTI_RECV);
     assert_int_equal(posts, before);
     domain->clock.tick += TICKS;
-    amg_ofi_ep_refill_all_locked(domain);
+    amg_ofi_receive_again_locked(domain);
     assert_int_equal(posts, before + 1);
     assert_false((unsigned char *)posted.iov_base < bytes + GAP &&
                  (unsigned char *)posted.iov_base + posted.iov_len > bytes);
@@ -101,7 +101,7 @@ static void test_ep_gaps_take_no_memory_without_end(void **state)
     for (unsigned i = 0; i < 100; i++) {
         receive(domain, buffer, buffer->bytes + GAP, SHORT, FI_MULTI_RECV);
         domain->clock.tick += TICKS;
-        amg_ofi_ep_refill_all_locked(domain);
+        amg_ofi_receive_again_locked(domain);
     }
     assert_int_equal(posts, before + 100);
     assert_in_range(domain->in.replaced_count, 1, 16);

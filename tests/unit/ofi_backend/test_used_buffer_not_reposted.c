@@ -86,7 +86,7 @@ static void say(void *at, size_t len, uint64_t flags, int error)
         .buf = at, .len = len, .flags = FI_RECV | flags};
 
     amg_bias_lock(&domain()->lock);
-    amg_ofi_poll_on_received_locked(domain(), &receive->work, &entry, error);
+    receive->work.done(domain(), &receive->work, &entry, error);
     amg_bias_unlock(&domain()->lock);
 }
 
@@ -96,11 +96,11 @@ static unsigned ticks_until_posted(void)
     unsigned count = 0;
 
     amg_bias_lock(&domain()->lock);
-    amg_ofi_ep_refill_all_locked(domain());
+    amg_ofi_receive_again_locked(domain());
     while (!receive->is_posted && count < TICKS_MAX) {
         domain()->clock.tick++;
         count++;
-        amg_ofi_ep_refill_all_locked(domain());
+        amg_ofi_receive_again_locked(domain());
     }
     amg_bias_unlock(&domain()->lock);
     return count;

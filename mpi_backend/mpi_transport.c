@@ -104,8 +104,8 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->is_listening = how->is_listening;
     domain->mems.salt = random_draw();
     tags_set(domain);
-    amg_calls_init(&domain->calls, (uint16_t)at_most(all->credits, CREDITS_MAX),
-        &amg_mpi_calls_ops);
+    amg_calls_init(&domain->calls, domain->lock,
+        (uint16_t)at_most(all->credits, CREDITS_MAX), &amg_mpi_calls_ops);
     amg_calls_limit(&domain->calls, all->max_kib * 1024ull, domain->room_len,
         (uint64_t)domain->comm.size);
     amg_packer_init(&domain->packer,

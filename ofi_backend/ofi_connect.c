@@ -106,7 +106,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
-    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(domain, false);
     struct amg_ofi_connect connect = {
         .magic = AMG_OFI_CONNECT_MAGIC,
         .version = AMG_OFI_VERSION,

@@ -318,9 +318,8 @@ struct amg_ofi_domain {
         unsigned replaced_count;     /* blocks added to the first one */
         bool wants_receive; /* a buffer was not posted for lack of room */
     } in;
-    struct {                   /* ofi_send.c: buffers for messages that leave */
-        struct amg_link *free; /* msgbufs, single linked */
-        struct amg_link *free_long; /* long msgbufs, single linked */
+    struct { /* ofi_send.c: buffers for messages that leave */
+        struct amg_link *free[2]; /* single linked; [1]: the long ones */
         struct amg_ofi_block *blocks;
         size_t count;
         struct amg_list in_flight;

@@ -265,7 +265,8 @@ static hg_return_t grant_send_locked(const struct grant *grant)
     struct amg_ofi_grant head = {.flags = mem->flags, .count = mem->count};
 
     do {
-        struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(mem->domain);
+        struct amg_ofi_msgbuf *msgbuf =
+            amg_ofi_msgbuf_get_locked(mem->domain, false);
         struct amg_ofi_row row;
         uint32_t rows = 0;
 
@@ -369,7 +370,7 @@ void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message)
     if (rc == HG_SUCCESS && access.len > amg_ofi_fragment_max(domain))
         rc = HG_MSGSIZE;
     if (rc == HG_SUCCESS)
-        msgbuf = amg_ofi_msgbuf_get_locked(domain);
+        msgbuf = amg_ofi_msgbuf_get_locked(domain, false);
     if (rc == HG_SUCCESS && msgbuf == NULL)
         rc = HG_NOMEM;
     if (rc != HG_SUCCESS) {

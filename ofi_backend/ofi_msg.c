@@ -30,31 +30,28 @@ static struct amg_ofi_msgbuf *msgbuf_of_post(struct amg_post *post)
     return amg_container_of(post, struct amg_ofi_msgbuf, post);
 }
 
-/* False: no memory. */
-static bool call_links_grow(struct amg_ofi_domain *domain)
-{
-    uint32_t cap = domain->calls.table.cap;
-    struct amg_ofi_call_link *links =
-        amg_mem_realloc(domain->call_links.all, cap * sizeof(*links));
-
-    if (links == NULL)
-        return false;
-    domain->call_links.all = links;
-    domain->call_links.cap = cap;
-    return true;
-}
-
-static void call_push_locked(
+/* Adds a call that is sent to the list of its peer. False: no memory. */
+static bool call_push_locked(
     struct amg_peer *peer, uint32_t cookie, bool is_long)
 {
-    struct amg_ofi_call_link *links = peer->domain->call_links.all;
+    struct amg_ofi_domain *domain = peer->domain;
+    struct amg_ofi_call_link *links = domain->call_links.all;
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
+    uint32_t cap = domain->calls.table.cap;
 
+    if (domain->call_links.cap < cap) {
+        links = amg_mem_realloc(links, cap * sizeof(*links));
+        if (links == NULL)
+            return false;
+        domain->call_links.all = links;
+        domain->call_links.cap = cap;
+    }
     links[index] = (struct amg_ofi_call_link){
         .next = peer->requests.asked, .is_long = is_long};
     if (peer->requests.asked != 0)
         links[peer->requests.asked - 1].prev = index + 1;
     peer->requests.asked = index + 1;
+    return true;
 }
 
 static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
@@ -77,16 +74,12 @@ static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
     struct amg_ofi_msgbuf *msgbuf = msgbuf_of_post(post);
-    struct amg_ofi_domain *domain = msgbuf->domain;
 
-    if (post->wants_reply) {
-        if (domain->call_links.cap < calls->table.cap &&
-            !call_links_grow(domain))
-            return HG_NOMEM;
-        call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted);
-    } else {
+    (void)calls;
+    if (!post->wants_reply)
         msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
-    }
+    else if (!call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted))
+        return HG_NOMEM;
     msgbuf->is_counted = false; /* the call counts now */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
@@ -123,7 +116,7 @@ static void peer_name(const struct amg_calls *calls,
         amg_container_of(peer, struct amg_peer, calls), ret_text);
 }
 
-static const struct amg_calls_ops calls_ops = {
+const struct amg_calls_ops amg_ofi_calls_ops = {
     .send = request_send_locked,
     .put = request_put_locked,
     .end = amg_ofi_op_end_locked,
@@ -131,18 +124,6 @@ static const struct amg_calls_ops calls_ops = {
     .source = "ofi",
     .name = peer_name,
 };
-
-void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits)
-{
-    amg_calls_init(&domain->calls, &domain->lock, credits, &calls_ops);
-}
-
-void amg_ofi_msg_fini(struct amg_ofi_domain *domain)
-{
-    amg_calls_fini(&domain->calls);
-    amg_mem_free(domain->call_links.all);
-    domain->call_links.all = NULL;
-}
 
 hg_return_t amg_ofi_msg_get_buf(
     struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf)
@@ -152,7 +133,7 @@ hg_return_t amg_ofi_msg_get_buf(
 
     (void)peer;
     amg_bias_lock(&domain->lock);
-    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain, false);
     amg_bias_unlock(&domain->lock);
     if (msgbuf == NULL)
         return HG_NOMEM;
@@ -182,7 +163,7 @@ hg_return_t amg_ofi_msg_get_long_buf(struct amg_ep *ep, struct amg_peer *peer,
         return HG_MSGSIZE;
     amg_bias_lock(&domain->lock);
     if (long_is_allowed_locked(peer))
-        msgbuf = amg_ofi_msgbuf_get_long_locked(domain);
+        msgbuf = amg_ofi_msgbuf_get_locked(domain, true);
     if (msgbuf != NULL) {
         msgbuf->peer = amg_ofi_peer_ref(peer);
         msgbuf->is_counted = true;
@@ -243,7 +224,7 @@ hg_return_t amg_ofi_msg_send_ack(struct amg_ep *base, struct amg_target to,
 
     AMG_ASSERT(len <= AMG_NOW_LEN && op != NULL);
     amg_bias_lock(&domain->lock);
-    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain, false);
     if (msgbuf != NULL) {
         memcpy(msgbuf->buf.data, bytes, len);
         msgbuf->post.op = op;
@@ -373,9 +354,7 @@ struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     const struct amg_ofi_message *message)
 {
     struct amg_ofi_msgbuf *msgbuf =
-        message_is_long(message)
-            ? amg_ofi_msgbuf_get_long_locked(message->domain)
-            : amg_ofi_msgbuf_get_locked(message->domain);
+        amg_ofi_msgbuf_get_locked(message->domain, message_is_long(message));
 
     if (msgbuf == NULL)
         return NULL;
@@ -548,28 +527,18 @@ void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_msg_lost_locked(struct amg_peer *peer)
 {
-    struct amg_ofi_domain *domain = peer->domain;
-    struct amg_link *link = NULL;
+    struct amg_calls *calls = &peer->domain->calls;
 
-    amg_calls_lost_waiting_locked(&domain->calls, &peer->calls);
-    while ((link = amg_list_pop(&peer->unsent)) != NULL) {
-        domain->peers.unsent_count--;
-        struct amg_ofi_msgbuf *msgbuf =
-            amg_container_of(link, struct amg_ofi_msgbuf, post.link);
-
-        if (msgbuf->post.op != NULL)
-            amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
-        amg_ofi_msgbuf_put_locked(msgbuf);
-    }
+    amg_calls_lost_waiting_locked(calls, &peer->calls);
     while (peer->requests.asked != 0) {
         uint32_t index = peer->requests.asked - 1;
 
         call_remove_locked(peer, index);
-        amg_calls_lost_at_locked(&domain->calls, index);
+        amg_calls_lost_at_locked(calls, index);
     }
     peer->calls.unanswered = 0;
     amg_ofi_send_lost_locked(peer);
-    amg_flow_forget(&domain->calls.flow, &peer->calls);
+    amg_flow_forget(&calls->flow, &peer->calls);
 }
 
 void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)

@@ -28,10 +28,8 @@ hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain);
 void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
-struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain);
-/* A long msgbuf. NULL: no memory. */
-struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
-    struct amg_ofi_domain *domain);
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(
+    struct amg_ofi_domain *domain, bool is_long);
 /* The msgbuf no longer counts in `longs` of its peer. */
 static inline void amg_ofi_msgbuf_uncount_locked(struct amg_ofi_msgbuf *msgbuf)
 {
@@ -78,14 +76,12 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
 /* The endpoint closes: ends all its requests and replies as canceled. */
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep);
-/* The peer is lost: ends the operations of sends to the peer that are in
- * flight, and of the kept message. */
+/* The peer is lost: ends the operations of all messages to the peer. */
 void amg_ofi_send_lost_locked(struct amg_peer *peer);
 /* Libfabric's endpoint is closed: no send is in flight any more. */
 void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain);
 
-void amg_ofi_msg_init(struct amg_ofi_domain *domain, uint16_t credits);
-void amg_ofi_msg_fini(struct amg_ofi_domain *domain);
+extern const struct amg_calls_ops amg_ofi_calls_ops;
 
 /* The slots of the contract. */
 hg_return_t amg_ofi_msg_get_buf(

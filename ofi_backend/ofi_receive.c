@@ -5,7 +5,6 @@
  * warning, unless its header is valid, the message is for this process, its
  * sender has connected, and its body has the length of its kind.
  *
- *
  * All messages arrive in a few large buffers, each of which takes messages
  * until the longest message may not fit any more (FI_MULTI_RECV). The buffers
  * are always posted, so that no message is unexpected to the NIC.

@@ -613,7 +613,7 @@ static hg_return_t fragment_send_locked(struct amg_ofi_transfer *transfer)
     if (transfer->peer->rma.unanswered >= UNANSWERED_MAX)
         return HG_AGAIN;
     fragment = fragment_get_locked(transfer);
-    msgbuf = amg_ofi_msgbuf_get_locked(domain);
+    msgbuf = amg_ofi_msgbuf_get_locked(domain, false);
     if (fragment == NULL || msgbuf == NULL ||
         amg_table_add(&domain->rma.fragments, fragment, transfer->peer->number,
             &fragment->cookie) != HG_SUCCESS) {

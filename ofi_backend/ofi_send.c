@@ -45,73 +45,55 @@ enum {
     IN_ORDER_LEN = 8192, /* bytes: providers do not reorder shorter messages */
 };
 
-static size_t msgbuf_len(const struct amg_ofi_domain *domain)
+static size_t msgbuf_len(const struct amg_ofi_domain *domain, bool is_long)
 {
-    return (sizeof(struct amg_ofi_msgbuf) + domain->message_max + MSGBUF_ALIGN -
-               1) /
-           MSGBUF_ALIGN * MSGBUF_ALIGN;
+    size_t len = sizeof(struct amg_ofi_msgbuf) +
+                 (is_long ? (size_t)AMG_OFI_LONG_LEN : domain->message_max);
+
+    return (len + MSGBUF_ALIGN - 1) / MSGBUF_ALIGN * MSGBUF_ALIGN;
 }
 
-static hg_return_t msgbufs_make(struct amg_ofi_domain *domain, size_t count)
+/* Inserts a block of `count` msgbufs before the block `*at`. */
+static hg_return_t msgbufs_make_locked(struct amg_ofi_domain *domain,
+    struct amg_ofi_block **at, size_t count, bool is_long)
 {
     struct amg_ofi_block *block = NULL;
-    hg_return_t rc = amg_ofi_block_make(domain, count * msgbuf_len(domain),
-        FI_SEND | FI_RECV | FI_READ | FI_WRITE, &block);
+    hg_return_t rc = amg_ofi_block_make(
+        domain, count * msgbuf_len(domain, is_long), FI_SEND, &block);
 
     if (rc != HG_SUCCESS)
         return rc;
     block->count = count;
-    block->next = domain->msgbufs.blocks;
-    domain->msgbufs.blocks = block;
+    block->next = *at;
+    *at = block;
     return HG_SUCCESS;
 }
 
-/* Makes a block of its own, behind the newest, which has msgbufs to cut. */
-static struct amg_ofi_msgbuf *long_make(struct amg_ofi_domain *domain)
+/* Only the newest block has msgbufs left to cut. A long msgbuf has a block of
+ * its own, behind the newest. */
+static struct amg_ofi_msgbuf *msgbuf_make_locked(
+    struct amg_ofi_domain *domain, bool is_long)
 {
-    size_t len = sizeof(struct amg_ofi_msgbuf) + AMG_OFI_LONG_LEN;
-    struct amg_ofi_block *block = NULL;
+    struct amg_ofi_block **at = &domain->msgbufs.blocks;
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
-    AMG_ASSERT(domain->msgbufs.blocks != NULL);
-    if (amg_ofi_block_make(domain,
-            (len + MSGBUF_ALIGN - 1) / MSGBUF_ALIGN * MSGBUF_ALIGN, FI_SEND,
-            &block) != HG_SUCCESS)
+    AMG_ASSERT((*at)->used_count <= (*at)->count);
+    if (is_long)
+        at = &(*at)->next;
+    if ((is_long || (*at)->used_count == (*at)->count) &&
+        msgbufs_make_locked(domain, at, is_long ? 1 : MSGBUFS_MORE, is_long) !=
+            HG_SUCCESS)
         return NULL;
-    block->count = 1;
-    block->used_count = 1;
-    block->next = domain->msgbufs.blocks->next;
-    domain->msgbufs.blocks->next = block;
-    msgbuf = (void *)block->bytes;
+    msgbuf = (void *)((*at)->bytes +
+                      (*at)->used_count++ * msgbuf_len(domain, is_long));
     memset(msgbuf, 0, sizeof(*msgbuf));
     msgbuf->domain = domain;
-    msgbuf->block = block;
-    msgbuf->is_long = true;
+    msgbuf->block = *at;
+    msgbuf->is_long = is_long;
     msgbuf->buf.data = msgbuf->data;
-    msgbuf->buf.cap = AMG_OFI_LONG_LEN - (uint32_t)sizeof(msgbuf->header);
-    domain->msgbufs.count++;
-    return msgbuf;
-}
-
-/* Only the newest block has msgbufs left to cut. */
-static struct amg_ofi_msgbuf *msgbuf_make(struct amg_ofi_domain *domain)
-{
-    struct amg_ofi_block *block = domain->msgbufs.blocks;
-    struct amg_ofi_msgbuf *msgbuf = NULL;
-
-    AMG_ASSERT(block->used_count <= block->count);
-    if (block->used_count == block->count) {
-        if (msgbufs_make(domain, MSGBUFS_MORE) != HG_SUCCESS)
-            return NULL;
-        block = domain->msgbufs.blocks;
-    }
-    msgbuf = (void *)(block->bytes + block->used_count * msgbuf_len(domain));
-    block->used_count++;
-    memset(msgbuf, 0, sizeof(*msgbuf));
-    msgbuf->domain = domain;
-    msgbuf->block = block;
-    msgbuf->buf.data = msgbuf->data;
-    msgbuf->buf.cap = domain->message_max - (uint32_t)sizeof(msgbuf->header);
+    msgbuf->buf.cap =
+        (is_long ? (uint32_t)AMG_OFI_LONG_LEN : domain->message_max) -
+        (uint32_t)sizeof(msgbuf->header);
     domain->msgbufs.count++;
     return msgbuf;
 }
@@ -122,24 +104,30 @@ hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain)
 
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
-    return msgbufs_make(domain, 2 * credits + MSGBUFS_SPARE);
+    return msgbufs_make_locked(
+        domain, &domain->msgbufs.blocks, 2 * credits + MSGBUFS_SPARE, false);
+}
+
+size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
+{
+    size_t taken = domain->msgbufs.count;
+
+    for (unsigned is_long = 0; is_long <= 1; is_long++)
+        for (const struct amg_link *link = domain->msgbufs.free[is_long];
+             link != NULL; link = link->next)
+            taken--;
+    return taken;
 }
 
 void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
 {
-    while (domain->msgbufs.free != NULL) {
-        domain->msgbufs.free = domain->msgbufs.free->next;
-        domain->msgbufs.count--;
-    }
-    while (domain->msgbufs.free_long != NULL) {
-        domain->msgbufs.free_long = domain->msgbufs.free_long->next;
-        domain->msgbufs.count--;
-    }
-    if (domain->msgbufs.count > 0) {
+    size_t taken = amg_ofi_msgbuf_taken_locked(domain);
+
+    if (taken > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
             "memory of all messages is not freed",
-            domain->msgbufs.count);
+            taken);
         return;
     }
     while (domain->msgbufs.blocks != NULL) {
@@ -150,46 +138,21 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
     }
 }
 
-size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
+struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(
+    struct amg_ofi_domain *domain, bool is_long)
 {
-    const struct amg_link *link = domain->msgbufs.free;
-    size_t taken = domain->msgbufs.count;
-
-    for (; link != NULL; link = link->next)
-        taken--;
-    for (link = domain->msgbufs.free_long; link != NULL; link = link->next)
-        taken--;
-    return taken;
-}
-
-struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(struct amg_ofi_domain *domain)
-{
-    struct amg_link *link = domain->msgbufs.free;
+    struct amg_link *link = domain->msgbufs.free[is_long];
 
     if (link == NULL)
-        return msgbuf_make(domain);
-    domain->msgbufs.free = link->next;
-    link->next = NULL;
-    return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
-}
-
-struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_long_locked(
-    struct amg_ofi_domain *domain)
-{
-    struct amg_link *link = domain->msgbufs.free_long;
-
-    if (link == NULL)
-        return long_make(domain);
-    domain->msgbufs.free_long = link->next;
+        return msgbuf_make_locked(domain, is_long);
+    domain->msgbufs.free[is_long] = link->next;
     link->next = NULL;
     return amg_container_of(link, struct amg_ofi_msgbuf, post.link);
 }
 
 void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
 {
-    struct amg_link **free = msgbuf->is_long
-                                 ? &msgbuf->domain->msgbufs.free_long
-                                 : &msgbuf->domain->msgbufs.free;
+    struct amg_link **free = &msgbuf->domain->msgbufs.free[msgbuf->is_long];
 
     if (msgbuf->is_counted)
         amg_ofi_msgbuf_uncount_locked(msgbuf);
@@ -431,7 +394,8 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
 bool amg_ofi_send_control_locked(struct amg_peer *peer,
     struct amg_ofi_header header, const void *body, uint32_t body_len)
 {
-    struct amg_ofi_msgbuf *msgbuf = amg_ofi_msgbuf_get_locked(peer->domain);
+    struct amg_ofi_msgbuf *msgbuf =
+        amg_ofi_msgbuf_get_locked(peer->domain, false);
 
     if (msgbuf == NULL)
         return false;
@@ -481,15 +445,22 @@ void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)
 
 void amg_ofi_send_lost_locked(struct amg_peer *peer)
 {
-    struct amg_link *link = amg_list_first(&peer->sends);
     struct amg_pack *kept = peer->packed.kept;
+    struct amg_link *link = NULL;
 
     if (kept != NULL) {
         amg_packer_take(&peer->domain->packer, kept);
         msgbuf_left_locked(amg_container_of(kept, struct amg_ofi_msgbuf, pack),
             HG_HOSTUNREACH);
     }
-    for (; link != NULL; link = amg_list_next(&peer->sends, link)) {
+    while ((link = amg_list_pop(&peer->unsent)) != NULL) {
+        peer->domain->peers.unsent_count--;
+        msgbuf_left_locked(
+            amg_container_of(link, struct amg_ofi_msgbuf, post.link),
+            HG_HOSTUNREACH);
+    }
+    for (link = amg_list_first(&peer->sends); link != NULL;
+         link = amg_list_next(&peer->sends, link)) {
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.waiting);
 

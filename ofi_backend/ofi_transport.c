@@ -362,7 +362,8 @@ static void domain_free(struct amg_ofi_domain *domain)
     amg_table_fini(&domain->mems.all);
     amg_table_fini(&domain->leases.all);
     amg_table_fini(&domain->rma.fragments);
-    amg_ofi_msg_fini(domain);
+    amg_calls_fini(&domain->calls);
+    amg_mem_free(domain->call_links.all);
     amg_table_fini(&domain->peers.numbers);
     amg_ofi_peers_fini(domain);
     amg_mem_free(domain->eps);
@@ -434,7 +435,8 @@ static void domain_set(
     amg_list_init(&domain->msgbufs.in_flight);
     amg_list_init(&domain->rma.transfers);
     amg_list_init(&domain->leases.idle);
-    amg_ofi_msg_init(domain, (uint16_t)clamp(credits, 1, CREDITS_MAX));
+    amg_calls_init(&domain->calls, &domain->lock,
+        (uint16_t)clamp(credits, 1, CREDITS_MAX), &amg_ofi_calls_ops);
     amg_calls_limit(&domain->calls, amg_env_number(AMG_ENV_MAX_REQUEST_BYTES),
         domain->message_max, domain->fi.universe);
     amg_table_init(&domain->peers.numbers, table_max, "peers");

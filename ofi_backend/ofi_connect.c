@@ -51,8 +51,9 @@ enum {
                         * job: addresses may be false */
 };
 
-static void accept_owe(struct amg_peer *peer, bool is_owed)
+static void accept_owe_locked(struct amg_peer *peer, bool is_owed)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(!peer->conn.owes_accept || peer->domain->peers.accepts > 0);
     if (peer->conn.owes_accept != is_owed)
         peer->domain->peers.accepts += is_owed ? 1u : -1u;
@@ -71,6 +72,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
 {
     char text[AMG_OFI_TEXT_CAP];
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     (void)amg_ofi_peer_ref(peer);
     if (why != NULL && is_loss_logged(peer) && !peer->domain->peers_may_close)
         AMG_LOG_WARNING(
@@ -86,7 +88,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     peer->requests.open = 0;
     peer->requests.open_longs = 0;
     peer->conn.owes_connect = false;
-    accept_owe(peer, false);
+    accept_owe_locked(peer, false);
     peer->conn.retry_ns = 0;
     peer->conn.tries = 0;
     peer->is_stale = true;
@@ -98,7 +100,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     AMG_ASSERT(amg_list_is_empty(&peer->unsent) && peer->rma.granted == 0);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls, 1, 1);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_UNKNOWN);
+        amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_UNKNOWN);
     amg_ofi_peer_unref_locked(peer);
 }
 
@@ -124,6 +126,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     };
     ssize_t code = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(
         peer->conn.token != 0 || peer->state == AMG_OFI_PEER_INCOMPATIBLE);
     if (msgbuf == NULL)
@@ -132,7 +135,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     memcpy(msgbuf->data, &connect, sizeof(connect));
     msgbuf->header.cookie = 0;
     msgbuf->post.op = NULL;
-    amg_ofi_send_address(msgbuf, peer, 0, 0, kind, sizeof(connect));
+    amg_ofi_send_address_locked(msgbuf, peer, 0, 0, kind, sizeof(connect));
     code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0) {
         peer->conn.tries = 0;
@@ -154,6 +157,7 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 /* Sends the owed CONNECT and ACCEPT. False: no room, or the peer is lost. */
 static bool connect_try_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->conn.retry_ns != 0 && amg_clock_ns() < peer->conn.retry_ns)
         return false;
     peer->conn.retry_ns = 0;
@@ -164,7 +168,7 @@ static bool connect_try_locked(struct amg_peer *peer)
     if (peer->conn.owes_accept) {
         if (!connect_post_locked(peer, AMG_OFI_ACCEPT))
             return false;
-        accept_owe(peer, false);
+        accept_owe_locked(peer, false);
     }
     if (peer->conn.owes_connect) {
         if (!connect_post_locked(peer, AMG_OFI_CONNECT))
@@ -182,9 +186,10 @@ static bool identity_is_known(
            peer->conn.my_token == connect->token;
 }
 
-static void identity_set(
+static void identity_set_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!identity_is_known(peer, connect)) {
         peer->conn.sent = connect->received;
         peer->conn.sending = 0;
@@ -212,6 +217,7 @@ static bool is_short(const struct amg_peer *peer,
 static bool has_lost_messages_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (connect->seq != peer->conn.seq || connect->seq == peer->conn.short_seq)
         return false;
     if (peer->conn.short_seq != 0 &&
@@ -228,10 +234,11 @@ static bool has_lost_messages_locked(
 
 static void peer_open_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state == AMG_OFI_PEER_OPEN)
         return;
     AMG_ASSERT(peer->conn.my_token != 0 && peer->conn.token != 0);
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_OPEN);
+    amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_OPEN);
     amg_flow_bound(&peer->domain->calls.flow, &peer->calls,
         peer->requests.limit, peer->requests.first);
     amg_ofi_peer_set_deadline(peer);
@@ -242,6 +249,7 @@ static void peer_open_locked(struct amg_peer *peer)
 
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if ((peer->state != AMG_OFI_PEER_CONNECTING &&
             peer->state != AMG_OFI_PEER_CLAIMED) ||
         peer->conn.my_token == 0)
@@ -307,12 +315,13 @@ static bool version_is_ours(
 static void incompatible_note_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
         return; /* the peer was told, or a check of its identity runs */
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_INCOMPATIBLE);
-    identity_set(peer, connect);
+    amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_INCOMPATIBLE);
+    identity_set_locked(peer, connect);
     amg_ofi_peer_set_deadline(peer);
-    accept_owe(peer, true);
+    accept_owe_locked(peer, true);
     amg_ofi_peer_set_pending_locked(peer);
 }
 
@@ -321,6 +330,7 @@ static void claim_note_locked(
 {
     struct amg_ofi_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer == domain->self && connect->incarnation != domain->incarnation)
         return; /* no other process has our address */
     if (peer->state == AMG_OFI_PEER_INCOMPATIBLE)
@@ -329,7 +339,7 @@ static void claim_note_locked(
         amg_ofi_peer_check_locked(peer);
         return;
     }
-    identity_set(peer, connect);
+    identity_set_locked(peer, connect);
     peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
@@ -340,9 +350,9 @@ static void claim_note_locked(
         amg_ofi_peer_check_locked(peer);
     if (peer->state == AMG_OFI_PEER_UNKNOWN) {
         amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
-        amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CLAIMED);
+        amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_CLAIMED);
     }
-    accept_owe(peer, true);
+    accept_owe_locked(peer, true);
     amg_ofi_peer_set_pending_locked(peer);
 }
 
@@ -363,6 +373,7 @@ void amg_ofi_connect_on_connect_locked(
     struct amg_peer *peer = NULL;
     bool may = false;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!connect_is_ours(domain, &connect) ||
         amg_ofi_peer_get_locked(
             domain, connect.addr, connect.addr_len, &peer) != HG_SUCCESS)
@@ -385,6 +396,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     bool is_new =
         peer->conn.my_token != 0 && !identity_is_known(peer, &connect);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (!connect_is_ours(message->domain, &connect))
         return;
     if (!version_is_ours(peer, &connect)) {
@@ -406,8 +418,9 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
         return;
     }
     if (is_new)
-        accept_owe(peer, true); /* no ACCEPT may have answered its CONNECT */
-    identity_set(peer, &connect);
+        accept_owe_locked(
+            peer, true); /* no ACCEPT may have answered its CONNECT */
+    identity_set_locked(peer, &connect);
     peer->is_stale = false; /* the process that is there has answered */
     peer_open_locked(peer);
     amg_ofi_peer_set_pending_locked(peer);
@@ -415,6 +428,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
@@ -424,6 +438,7 @@ static bool send_try_locked(struct amg_peer *peer)
 {
     bool has_left = false;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->broken != 0) {
         amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
         return false;
@@ -474,6 +489,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&all);
     amg_list_init(&sent);
     amg_list_splice(&all, &domain->peers.pending);

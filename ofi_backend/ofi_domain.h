@@ -119,8 +119,9 @@ struct amg_ofi_probe {
 struct amg_peer {
     struct amg_ofi_domain *domain;
     atomic_int refs;
-    enum amg_ofi_peer_state state; /* written by amg_ofi_peer_set_state() */
-    struct amg_link all;           /* on the domain's list */
+    enum amg_ofi_peer_state
+        state;           /* written by amg_ofi_peer_set_state_locked() */
+    struct amg_link all; /* on the domain's list */
     /* The next one in the same bucket of each index. */
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */

@@ -25,6 +25,7 @@ enum {
 
 static uint64_t key_next_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->facts.makes_keys)
         return 0;
     if (domain->mems.next_key < KEY_FIRST ||
@@ -68,6 +69,7 @@ hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     hg_return_t rc = pages_back(domain, base, len, access);
     int code = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(len > 0 && domain->fi.domain != NULL);
     if (rc != HG_SUCCESS)
         return rc;
@@ -89,15 +91,16 @@ hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     return HG_SUCCESS;
 }
 
-void amg_ofi_unreg_locked(struct fid_mr *mr)
+void amg_ofi_unreg_locked(struct amg_ofi_domain *domain, struct fid_mr *mr)
 {
     int code = mr == NULL ? 0 : amg_ofi_call->close(&mr->fid);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (code != 0)
         (void)amg_ofi_error(code, "ending the registration of memory");
 }
 
-hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
+hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     uint64_t access, struct amg_ofi_block **ret_block)
 {
     size_t head_len = (sizeof(struct amg_ofi_block) + BLOCK_ALIGN - 1) /
@@ -106,6 +109,7 @@ hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
         amg_mem_alloc_aligned(BLOCK_ALIGN, head_len + len);
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(len > 0);
     if (block == NULL)
         return HG_NOMEM;
@@ -122,18 +126,22 @@ hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
     return HG_SUCCESS;
 }
 
-void amg_ofi_block_free(struct amg_ofi_block *block)
+void amg_ofi_block_free_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_block *block)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (block == NULL)
         return;
-    amg_ofi_unreg_locked(block->mr);
+    amg_ofi_unreg_locked(domain, block->mr);
     amg_mem_free(block);
 }
 
-void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block)
+void amg_ofi_blocks_unreg_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_block *block)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (; block != NULL; block = block->next) {
-        amg_ofi_unreg_locked(block->mr);
+        amg_ofi_unreg_locked(domain, block->mr);
         block->mr = NULL;
     }
 }
@@ -271,21 +279,23 @@ static void object_close(struct fid *fid, const char *what)
         (void)amg_ofi_error(code, what);
 }
 
-void amg_ofi_ep_close(struct amg_ofi_domain *domain)
+void amg_ofi_ep_close_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->fi.ep != NULL)
         object_close(&domain->fi.ep->fid, "closing the endpoint");
     domain->fi.ep = NULL;
 }
 
-void amg_ofi_ep_fini(struct amg_ofi_domain *domain)
+void amg_ofi_ep_fini_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(domain->fi.ep == NULL);
     while (domain->in.block != NULL) {
         struct amg_ofi_block *block = domain->in.block;
 
         domain->in.block = block->next;
-        amg_ofi_block_free(block);
+        amg_ofi_block_free_locked(domain, block);
     }
     if (domain->fi.cq != NULL)
         object_close(&domain->fi.cq->fid, "closing the completion queue");

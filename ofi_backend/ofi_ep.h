@@ -20,7 +20,7 @@ struct amg_ofi_block {
 hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     uint64_t len, uint64_t access, struct fid_mr **ret_mr);
 /* NULL: does nothing. */
-void amg_ofi_unreg_locked(struct fid_mr *mr);
+void amg_ofi_unreg_locked(struct amg_ofi_domain *domain, struct fid_mr *mr);
 
 /* The descriptor of own memory for a post; NULL if the provider needs none. */
 static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
@@ -29,11 +29,13 @@ static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
 }
 
 /* A block of `len` bytes. HG_NOMEM, or the error of registering. */
-hg_return_t amg_ofi_block_make(struct amg_ofi_domain *domain, size_t len,
+hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     uint64_t access, struct amg_ofi_block **ret_block);
-void amg_ofi_block_free(struct amg_ofi_block *block);
+void amg_ofi_block_free_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_block *block);
 /* No message is in flight: deregisters the block and all blocks that follow. */
-void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
+void amg_ofi_blocks_unreg_locked(
+    struct amg_ofi_domain *domain, struct amg_ofi_block *block);
 
 /* Opens the objects of libfabric for domain->info, and returns the address of
  * the endpoint. HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: this machine
@@ -42,9 +44,9 @@ void amg_ofi_blocks_unreg_locked(struct amg_ofi_block *block);
 hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
 /* Also after a failed open. */
-void amg_ofi_ep_close(struct amg_ofi_domain *domain);
+void amg_ofi_ep_close_locked(struct amg_ofi_domain *domain);
 /* Frees the receive buffers and other objects, once the endpoint is closed. */
-void amg_ofi_ep_fini(struct amg_ofi_domain *domain);
+void amg_ofi_ep_fini_locked(struct amg_ofi_domain *domain);
 
 /* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain);

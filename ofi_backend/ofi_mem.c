@@ -104,6 +104,7 @@ static struct amg_ofi_mem *mem_find_locked(
     struct amg_table_slot *slot = NULL;
     struct amg_ofi_mem *mem = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (key->salt != domain->mems.salt)
         return NULL;
     slot = amg_table_find(&domain->mems.all, key->number, 0);
@@ -114,14 +115,16 @@ static struct amg_ofi_mem *mem_find_locked(
 
 static void mrs_close_locked(struct amg_ofi_mem *mem)
 {
+    AMG_ASSERT_HELD_BIAS(&mem->domain->lock);
     for (uint32_t i = 0; mem->mrs != NULL && i < mem->count; i++)
-        amg_ofi_unreg_locked(mem->mrs[i]);
+        amg_ofi_unreg_locked(mem->domain, mem->mrs[i]);
     amg_mem_free(mem->mrs);
     mem->mrs = NULL;
 }
 
 void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < domain->mems.all.cap; i++)
         if (domain->mems.all.slots[i].object != NULL)
             mrs_close_locked(domain->mems.all.slots[i].object);
@@ -146,6 +149,7 @@ hg_return_t amg_ofi_mem_mr_locked(
 {
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&mem->domain->lock);
     AMG_ASSERT(segment < mem->count && mem->segments[segment].len > 0);
     if (mem->mrs == NULL)
         mem->mrs = amg_mem_zalloc(mem->count * sizeof(struct fid_mr *));
@@ -209,6 +213,7 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
     struct fid_mr *mr = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&mem->domain->lock);
     for (uint32_t i = 0; i < mem->count && rc == HG_SUCCESS; i++)
         if (mem->segments[i].len > 0)
             rc = amg_ofi_mem_mr_locked(mem, i, &mr);
@@ -217,6 +222,7 @@ static hg_return_t mrs_open_locked(struct amg_ofi_mem *mem)
 
 static void grant_end_locked(struct grant *grant)
 {
+    AMG_ASSERT_HELD_BIAS(&grant->mem->domain->lock);
     AMG_ASSERT(grant->peer->rma.granted > 0);
     amg_list_remove(&grant->link);
     amg_list_remove(&grant->of_peer);
@@ -233,6 +239,7 @@ static hg_return_t grant_make_locked(struct amg_ofi_mem *mem,
 {
     struct grant *grant = amg_mem_zalloc(sizeof(*grant));
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (grant == NULL)
         return HG_NOMEM;
     grant->mem = mem;
@@ -264,6 +271,7 @@ static hg_return_t grant_send_locked(const struct grant *grant)
     struct amg_ofi_mem *mem = grant->mem;
     struct amg_ofi_grant head = {.flags = mem->flags, .count = mem->count};
 
+    AMG_ASSERT_HELD_BIAS(&grant->mem->domain->lock);
     do {
         struct amg_ofi_msgbuf *msgbuf =
             amg_ofi_msgbuf_get_locked(mem->domain, false);
@@ -282,7 +290,7 @@ static hg_return_t grant_send_locked(const struct grant *grant)
                 sizeof(row));
         }
         msgbuf->header.cookie = grant->cookie;
-        amg_ofi_send_address(msgbuf, grant->peer, 0, grant->context,
+        amg_ofi_send_address_locked(msgbuf, grant->peer, 0, grant->context,
             AMG_OFI_GRANT, (uint32_t)(sizeof(head) + rows * sizeof(row)));
         amg_ofi_send_locked(msgbuf);
         head.first += rows;
@@ -297,6 +305,7 @@ void amg_ofi_mem_on_lease_locked(const struct amg_ofi_message *message)
     struct grant *grant = NULL;
     hg_return_t rc = HG_NOENTRY;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&ask, message->body, sizeof(ask));
     mem = mem_find_locked(message->domain, &ask.key);
     if (mem != NULL && message->peer->rma.granted >= GRANTS_MAX) {
@@ -334,6 +343,7 @@ static hg_return_t access_check_locked(const struct amg_ofi_message *message,
         .into = access->into,
     };
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (mem == NULL)
         return HG_NOENTRY;
     if ((mem->flags & direction) == 0)
@@ -350,6 +360,7 @@ static hg_return_t access_check_locked(const struct amg_ofi_message *message,
 static void access_answer_locked(
     const struct amg_ofi_message *message, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (ret != HG_SUCCESS)
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ACCESS,
             message->header->kind & ~AMG_OFI_MAGIC_MASK, (long)ret);
@@ -365,6 +376,7 @@ void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message)
     struct amg_seg_iter iter;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     memcpy(&access, message->body, sizeof(access));
     rc = access_check_locked(message, &access, AMG_MEM_READ, &iter);
     if (rc == HG_SUCCESS && access.len > amg_ofi_fragment_max(domain))
@@ -379,7 +391,7 @@ void amg_ofi_mem_on_get_locked(const struct amg_ofi_message *message)
     }
     amg_seg_iter_gather(msgbuf->data, &iter, access.len);
     msgbuf->header.cookie = message->header->cookie;
-    amg_ofi_send_address(msgbuf, message->peer, message->header->target,
+    amg_ofi_send_address_locked(msgbuf, message->peer, message->header->target,
         message->header->context, AMG_OFI_DATA, (uint32_t)access.len);
     amg_ofi_send_locked(msgbuf);
 }
@@ -390,6 +402,7 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     struct amg_seg_iter iter;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&access, message->body, sizeof(access));
     rc = access_check_locked(message, &access, AMG_MEM_WRITE, &iter);
     if (rc == HG_SUCCESS && access.len != message->len - sizeof(access))
@@ -405,6 +418,7 @@ void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
     struct amg_link *link = amg_list_first(&message->peer->rma.grants);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     while (
         link != NULL && amg_container_of(link, struct grant, of_peer)->cookie !=
                             message->header->cookie)
@@ -417,6 +431,7 @@ void amg_ofi_mem_lost_locked(struct amg_peer *peer)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     while ((link = amg_list_first(&peer->rma.grants)) != NULL)
         grant_end_locked(amg_container_of(link, struct grant, of_peer));
 }
@@ -426,6 +441,7 @@ bool amg_ofi_mem_is_leased_locked(void *arg)
     struct amg_ofi_mem *mem = arg;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&mem->domain->lock);
     mem->is_closed = true;
     while ((link = amg_list_first(&mem->grants)) != NULL) {
         struct grant *grant = amg_container_of(link, struct grant, link);
@@ -462,6 +478,7 @@ static void busy_log(const struct amg_ofi_mem *mem, unsigned timeout_ms)
 
 hg_return_t amg_ofi_mem_free_locked(struct amg_ofi_mem *mem, unsigned waited_ms)
 {
+    AMG_ASSERT_HELD_BIAS(&mem->domain->lock);
     AMG_ASSERT(mem->is_closed);
     if (!amg_list_is_empty(&mem->grants) || !amg_list_is_empty(&mem->revoked)) {
         busy_log(mem, waited_ms);

@@ -39,6 +39,7 @@ static bool call_push_locked(
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
     uint32_t cap = domain->calls.table.cap;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->call_links.cap < cap) {
         links = amg_mem_realloc(links, cap * sizeof(*links));
         if (links == NULL)
@@ -60,6 +61,7 @@ static void call_remove_locked(struct amg_peer *peer, uint32_t cookie)
     uint32_t index = cookie & AMG_TABLE_INDEX_MASK;
     struct amg_ofi_call_link link = links[index];
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(peer->requests.asked != 0);
     peer->requests.longs -= link.is_long;
     if (link.next != 0)
@@ -76,6 +78,7 @@ static hg_return_t request_send_locked(
     struct amg_ofi_msgbuf *msgbuf = msgbuf_of_post(post);
 
     (void)calls;
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     if (!post->wants_reply)
         msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
     else if (!call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted))
@@ -89,6 +92,7 @@ static hg_return_t request_send_locked(
 static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
 {
     (void)calls;
+    AMG_ASSERT_HELD_BIAS(&msgbuf_of_post(post)->domain->lock);
     amg_ofi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
@@ -99,6 +103,7 @@ static bool credits_pay_locked(
     struct amg_ofi_header header = {
         .kind = AMG_OFI_CREDIT, .target = peer->requests.context};
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_OFI_PEER_OPEN)
         return true; /* nothing is owed to a lost peer */
     header.cookie = amg_calls_note_locked(calls, owed);
@@ -144,6 +149,7 @@ hg_return_t amg_ofi_msg_get_buf(
 /* May a long request go to the peer? */
 static bool long_is_allowed_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->requests.long_oneways > 0 && peer->calls.unanswered == 0) {
         peer->requests.longs -= peer->requests.long_oneways;
         peer->requests.long_oneways = 0;
@@ -207,7 +213,7 @@ hg_return_t amg_ofi_msg_send_request(struct amg_ep *base, struct amg_target to,
     msgbuf->post.ep = base;
     msgbuf->post.peer = &peer->calls;
     msgbuf->post.wants_reply = wants_reply;
-    amg_ofi_send_address(msgbuf, peer, base->context_id, to.context_id,
+    amg_ofi_send_address_locked(msgbuf, peer, base->context_id, to.context_id,
         wants_reply ? AMG_OFI_REQUEST : AMG_OFI_ONEWAY, len);
     rc = amg_calls_post_locked(
         &domain->calls, &msgbuf->post, peer->number, request_send_locked);
@@ -232,8 +238,8 @@ hg_return_t amg_ofi_msg_send_ack(struct amg_ep *base, struct amg_target to,
         msgbuf->header.cookie = AMG_TOKEN_ACK;
         amg_call_begin(op, base);
         amg_call_set(op, AMG_CALL_LEAVING, &msgbuf->post, base);
-        amg_ofi_send_address(msgbuf, to.peer, base->context_id, to.context_id,
-            AMG_OFI_ONEWAY, len);
+        amg_ofi_send_address_locked(msgbuf, to.peer, base->context_id,
+            to.context_id, AMG_OFI_ONEWAY, len);
         amg_ofi_send_locked(msgbuf);
         amg_ofi_wait_shorten_locked(domain);
     }
@@ -247,6 +253,7 @@ static void request_close_locked(const struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     peer->requests.open -= peer->requests.open > 0 ? 1 : 0;
     if (msgbuf->is_long)
         peer->requests.open_longs -= peer->requests.open_longs > 0 ? 1 : 0;
@@ -278,7 +285,7 @@ hg_return_t amg_ofi_msg_send_reply(struct amg_ep *base,
     }
     if (asked->epoch == peer->conn.epoch) {
         request_close_locked(asked);
-        amg_ofi_send_address(msgbuf, peer, base->context_id,
+        amg_ofi_send_address_locked(msgbuf, peer, base->context_id,
             arrival->origin_context, AMG_OFI_REPLY, len);
         amg_ofi_send_locked(msgbuf);
     } else {
@@ -296,6 +303,7 @@ static void credit_owe_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer->state != AMG_OFI_PEER_OPEN)
         return;
     if (amg_list_is_empty(&peer->unsent) && peer->packed.kept == NULL)
@@ -333,6 +341,7 @@ void amg_ofi_msg_release_reply(struct amg_ep *ep, struct amg_op *op)
 static void request_refuse_locked(struct amg_peer *peer, uint8_t context,
     uint32_t cookie, bool is_one_way, hg_return_t why)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!is_one_way) {
         amg_ofi_send_answer_locked(
             peer, 0, context, AMG_OFI_REFUSE, cookie, why);
@@ -356,6 +365,7 @@ struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     struct amg_ofi_msgbuf *msgbuf =
         amg_ofi_msgbuf_get_locked(message->domain, message_is_long(message));
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (msgbuf == NULL)
         return NULL;
     memcpy(msgbuf->data, message->body, message->len);
@@ -368,6 +378,7 @@ struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
 static struct amg_ofi_msgbuf *msgbuf_of_message_locked(
     const struct amg_ofi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (message->whole == NULL)
         return amg_ofi_msg_copy_locked(message);
     amg_pack_share(&message->whole->others);
@@ -408,6 +419,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     struct amg_arrival *arrival =
         arrival_fill(msgbuf, message, is_one_way, false);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     msgbuf->peer->requests.open +=
         !is_one_way || amg_arrival_has_credit(arrival);
     msgbuf->peer->requests.open_longs += msgbuf->is_long;
@@ -422,6 +434,7 @@ static void late_give_locked(
     struct amg_ofi_domain *domain = message->domain;
     struct amg_arrival *arrival = arrival_fill(msgbuf, message, false, true);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_push(&domain->calls.late, &arrival->link);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
@@ -456,6 +469,7 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
     struct amg_ofi_msgbuf *msgbuf = NULL;
     hg_return_t why = ep == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     message->peer->requests.context = message->header->context;
     if (is_ack ? message->len > AMG_NOW_LEN : !has_room(message)) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_LIMIT,
@@ -481,6 +495,7 @@ static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
     uint32_t cookie = message->header->cookie;
     struct amg_op *op = amg_calls_find_locked(calls, cookie, peer->number);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (op == NULL) {
         amg_ofi_peer_violation(
             peer, AMG_VIOLATION_ANSWER, AMG_OFI_REPLY, (long)cookie);
@@ -496,6 +511,7 @@ void amg_ofi_msg_on_reply_locked(const struct amg_ofi_message *message)
     struct amg_op *op = call_end_locked(message);
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (op == NULL)
         return;
     msgbuf = msgbuf_of_message_locked(message);
@@ -519,6 +535,7 @@ void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message)
     struct amg_op *op = call_end_locked(message);
     struct amg_ofi_refuse refuse;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&refuse, message->body, sizeof(refuse));
     if (op == NULL || op == &amg_call_cancelled)
         return;
@@ -529,6 +546,7 @@ void amg_ofi_msg_lost_locked(struct amg_peer *peer)
 {
     struct amg_calls *calls = &peer->domain->calls;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_calls_lost_waiting_locked(calls, &peer->calls);
     while (peer->requests.asked != 0) {
         uint32_t index = peer->requests.asked - 1;
@@ -545,6 +563,7 @@ void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     while ((link = amg_list_pop(&ep->arrived)) != NULL) {
         struct amg_arrival *arrival =
             amg_container_of(link, struct amg_arrival, link);

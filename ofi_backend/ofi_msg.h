@@ -24,8 +24,8 @@ static inline struct amg_ofi_header *amg_ofi_header_of(
 }
 
 /* HG_NOMEM, or the error of registering. */
-hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain);
-void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain);
+hg_return_t amg_ofi_msgbuf_init_locked(struct amg_ofi_domain *domain);
+void amg_ofi_msgbuf_fini_locked(struct amg_ofi_domain *domain);
 
 /* NULL: no memory. */
 struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(
@@ -51,8 +51,9 @@ size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain);
 
 /* Fills in the header, except its cookie, for a message of `body_len` bytes to
  * context `target`. Takes a reference to the peer for the msgbuf. */
-void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
-    uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len);
+void amg_ofi_send_address_locked(struct amg_ofi_msgbuf *msgbuf,
+    struct amg_peer *peer, uint8_t context, uint8_t target,
+    enum amg_ofi_kind kind, uint32_t body_len);
 
 /* Sends the message now, or with calls that follow, or when the peer is known
  * and the provider has room. Takes the msgbuf, and ends its operation when the

@@ -168,6 +168,7 @@ static void index_remove(struct amg_peer *peer, unsigned which)
 
 void amg_ofi_token_set_locked(struct amg_peer *peer, uint64_t token)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->conn.token != 0)
         index_remove(peer, AMG_OFI_BY_TOKEN);
     peer->conn.token = token;
@@ -210,6 +211,7 @@ static hg_return_t peer_make_locked(struct amg_ofi_domain *domain,
     struct amg_peer *peer = amg_mem_zalloc(sizeof(*peer) + len);
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer == NULL)
         return HG_NOMEM;
     peer->domain = domain;
@@ -245,6 +247,7 @@ struct amg_peer *amg_ofi_peer_find_locked(
     uint64_t hash = hash_of(addr, len);
     struct amg_peer *peer = index->buckets[hash & index->mask];
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (peer != NULL && (peer->hash != hash || peer->addr_len != len ||
                                memcmp(peer->addr, addr, len) != 0))
         peer = peer->next[AMG_OFI_BY_ADDR];
@@ -257,6 +260,7 @@ hg_return_t amg_ofi_peer_get_locked(struct amg_ofi_domain *domain,
     uint8_t addr[AMG_OFI_ADDR_MAX];
     struct amg_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (len == 0 || len > AMG_OFI_ADDR_MAX)
         return HG_INVALID_ARG;
     memcpy(addr, bytes, len);
@@ -278,6 +282,7 @@ static void peer_free_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(amg_list_is_empty(&peer->unsent));
     AMG_ASSERT(
         amg_list_is_empty(&peer->rma.leases) && peer->posts_in_flight == 0);
@@ -299,6 +304,7 @@ static void peer_free_locked(struct amg_peer *peer)
 
 void amg_ofi_peer_unref_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (atomic_fetch_sub_explicit(&peer->refs, 1, memory_order_acq_rel) == 1)
         peer_free_locked(peer);
 }
@@ -309,6 +315,7 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     char text[AMG_OFI_TEXT_CAP];
     int count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer->is_stale && peer->posts_in_flight == 0) {
         /* The provider must not use the old connection for the process that now
          * has the address. */
@@ -330,10 +337,12 @@ hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
     return HG_ADDRNOTAVAIL;
 }
 
-void amg_ofi_peer_set_state(struct amg_peer *peer, enum amg_ofi_peer_state next)
+void amg_ofi_peer_set_state_locked(
+    struct amg_peer *peer, enum amg_ofi_peer_state next)
 {
     enum amg_ofi_peer_state before = peer->state;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT((state_edges[before] >> next & 1u) != 0);
     AMG_LOG_DEBUG(
         "ofi", "peer %p state %d to %d", (void *)peer, (int)before, (int)next);
@@ -387,6 +396,7 @@ void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(ticks > 0 && ticks < AMG_OFI_WHEEL);
     if (amg_link_is_listed(&peer->look.link))
         amg_list_remove(&peer->look.link);
@@ -416,6 +426,7 @@ struct amg_peer *amg_ofi_peer_next_watched_locked(
             ? amg_list_first(&domain->peers.wheel[0])
             : amg_list_next(&domain->peers.wheel[at], &peer->look.link);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (link == NULL && ++at < AMG_OFI_WHEEL)
         link = amg_list_first(&domain->peers.wheel[at]);
     return link == NULL ? NULL
@@ -424,6 +435,7 @@ struct amg_peer *amg_ofi_peer_next_watched_locked(
 
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!peer->look.is_watched ||
         peer->look.tick - peer->domain->clock.tick > 1)
         amg_ofi_peer_look_in_locked(peer, 1);
@@ -435,6 +447,7 @@ void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
 
 void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(code > 0);
     peer->broken = code;
     amg_ofi_peer_set_pending_locked(peer);
@@ -442,12 +455,13 @@ void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
 
 void amg_ofi_peer_connect_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(peer->state == AMG_OFI_PEER_UNKNOWN ||
                peer->state == AMG_OFI_PEER_CLAIMED);
     if (peer->state == AMG_OFI_PEER_UNKNOWN)
         amg_ofi_token_set_locked(peer, amg_ofi_token_draw());
     peer->conn.extensions = 0;
-    amg_ofi_peer_set_state(peer, AMG_OFI_PEER_CONNECTING);
+    amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_CONNECTING);
     amg_ofi_peer_set_deadline(peer);
     peer->conn.owes_connect = true;
     amg_ofi_peer_set_pending_locked(peer);
@@ -455,6 +469,7 @@ void amg_ofi_peer_connect_locked(struct amg_peer *peer)
 
 void amg_ofi_peer_check_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state == AMG_OFI_PEER_CLAIMED) {
         amg_ofi_peer_connect_locked(peer);
         return;

@@ -23,7 +23,7 @@ struct amg_peer *amg_ofi_peer_find_locked(
     const struct amg_ofi_domain *domain, const void *addr, uint16_t len);
 /* Inserts the address into the provider's table. HG_NOMEM, HG_ADDRNOTAVAIL. */
 hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
-void amg_ofi_peer_set_state(
+void amg_ofi_peer_set_state_locked(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
 /* Address string of the peer, in the AMG_OFI_TEXT_CAP bytes of `ret_text`. */
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);

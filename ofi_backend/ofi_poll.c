@@ -41,6 +41,7 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
     struct amg_ofi_work *work = NULL;
     ssize_t count = amg_ofi_call->cq_readerr(domain->fi.cq, &error);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (count <= 0)
         return 0;
     AMG_LOG_DEBUG("ofi", "completion %p failed: %s, provider's code %d",
@@ -62,6 +63,7 @@ static unsigned completions_take_locked(
     struct fi_cq_data_entry entries[BATCH];
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (count < max) {
         ssize_t got = amg_ofi_call->cq_read(domain->fi.cq, entries, BATCH);
 
@@ -129,6 +131,7 @@ static bool deadline_extend_locked(struct amg_peer *peer)
     bool may_live = !peer->domain->facts.is_tcp ||
                     amg_ofi_tcp_states_locked(peer) == AMG_OFI_TCP_LIVE;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_OFI_PEER_CONNECTING ||
         (!(is_joined && may_live) && peer->conn.extensions >= EXTENSIONS_MAX) ||
         (!may_live && (!is_joined || lack_of(peer)[0] != '\0')) ||
@@ -146,6 +149,7 @@ static void peer_time_out_locked(struct amg_peer *peer)
     char key[AMG_OFI_AUTH_TEXT_CAP];
     char why[512];
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     snprintf(why, sizeof(why),
         "%sno answer within AMALGAM_CONNECT_TIMEOUT_MS; is the address right, "
         "the program there running and making progress, its port not blocked, "
@@ -168,6 +172,7 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
 {
     unsigned tick = peer->domain->clock.tick;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     /* The deadline was set while no thread polled. */
     if (peer->conn.deadline_ns > now_ns + peer->domain->connect_ns)
         peer->conn.deadline_ns = now_ns + peer->domain->connect_ns;
@@ -207,6 +212,7 @@ static void look_next_locked(struct amg_peer *peer)
 {
     struct amg_ofi_domain *domain = peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (peer->state == AMG_OFI_PEER_CONNECTING || amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_look_in_locked(peer, 1);
     else if (amg_ofi_peer_is_awaited(peer))
@@ -221,6 +227,7 @@ static void look_next_locked(struct amg_peer *peer)
 /* Checks a peer that was taken off its list. */
 static void peer_look_locked(struct amg_peer *peer, uint64_t now_ns)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     (void)amg_ofi_peer_ref(peer);
     peer->look.is_watched = false;
     peer_check_locked(peer, now_ns);
@@ -235,6 +242,7 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
     struct amg_link *link = NULL;
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&due);
     amg_list_splice(
         &due, &domain->peers.wheel[domain->clock.tick % AMG_OFI_WHEEL]);
@@ -273,6 +281,7 @@ static void silent_check_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
     for (link = amg_list_first(&domain->peers.all); link != NULL;
@@ -289,6 +298,7 @@ static void clock_read_locked(struct amg_ofi_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (now_ns < domain->clock.tick_ns)
         return;
     domain->clock.away_ns += away_ns(domain, now_ns);
@@ -305,6 +315,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
 {
     unsigned count = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* First: some providers buffer messages that find no posted buffer. */
     if (domain->in.wants_receive)
         amg_ofi_receive_again_locked(domain);
@@ -361,5 +372,6 @@ bool amg_ofi_arm(struct amg_ep *base)
 
 unsigned amg_ofi_poll_domain_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     return progress_locked(domain, BATCH);
 }

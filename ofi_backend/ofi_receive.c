@@ -61,6 +61,7 @@ static hg_return_t receive_post_locked(
     ssize_t code = amg_ofi_call->recvmsg(
         domain->fi.ep, &msg, domain->facts.is_multi ? FI_MULTI_RECV : 0);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(!receive->is_posted);
     receive->is_posted = code == 0;
     receive->wants_post = code == -FI_EAGAIN;
@@ -80,6 +81,7 @@ static void buffer_filled_locked(struct amg_ofi_domain *domain,
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* Else the message is in former memory of the buffer. */
     if (offset > receive_len(domain) || len > receive_len(domain) - offset)
         return;
@@ -93,6 +95,7 @@ static void buffer_filled_locked(struct amg_ofi_domain *domain,
 static void buffer_released_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     receive->is_posted = false;
     receive->tick = domain->clock.tick;
 }
@@ -105,6 +108,7 @@ static void buffer_truncated_locked(struct amg_ofi_domain *domain,
 {
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* A truncated message fills the rest of the buffer. */
     if (at != NULL && offset <= receive_len(domain))
         buffer_filled_locked(domain, receive, at, receive_len(domain) - offset);
@@ -140,9 +144,10 @@ static bool memory_replace_locked(
 {
     struct amg_ofi_block *block = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->in.replaced_count >= REPLACED_MAX ||
-        amg_ofi_block_make(domain, receive_len(domain), FI_RECV, &block) !=
-            HG_SUCCESS)
+        amg_ofi_block_make_locked(
+            domain, receive_len(domain), FI_RECV, &block) != HG_SUCCESS)
         return false;
     domain->in.replaced_count++;
     block->next = domain->in.block;
@@ -159,6 +164,7 @@ static void buffer_refill_locked(
 {
     unsigned quiet_ticks = domain->clock.tick - receive->tick;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (receive->is_posted || domain->is_closing)
         return;
     if (!receive->wants_post && quiet_ticks < quiet_ticks_of(domain, receive))
@@ -172,6 +178,7 @@ static void buffer_refill_locked(
 
 void amg_ofi_receive_again_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     domain->in.wants_receive = false;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         buffer_refill_locked(domain, &domain->in.receives[i]);
@@ -179,6 +186,7 @@ void amg_ofi_receive_again_locked(struct amg_ofi_domain *domain)
 
 static void on_credit_locked(const struct amg_ofi_message *message)
 {
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     amg_calls_on_note_locked(&message->domain->calls, &message->peer->calls,
         message->header->cookie);
 }
@@ -254,6 +262,7 @@ static void pack_read_locked(const struct amg_ofi_message *pack,
     struct amg_pack_part part;
     uint32_t epoch = pack->peer->conn.epoch;
 
+    AMG_ASSERT_HELD_BIAS(&pack->domain->lock);
     if (whole != NULL)
         message.arrival = amg_pack_arrivals(whole->data, pack->len);
     while (pack->peer->conn.epoch == epoch && amg_pack_iter_next(iter, &part)) {
@@ -280,6 +289,7 @@ static void pack_take_locked(const struct amg_ofi_message *pack)
     struct amg_pack_iter iter;
     uint32_t count = pack->header->cookie;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (pack->len > amg_ofi_pack_len(domain) ||
         !amg_pack_iter_init(
             &iter, pack->body, pack->len, count, domain->packer.count_max)) {
@@ -302,6 +312,7 @@ static void message_take_locked(
     struct amg_ofi_message message = {.domain = domain, .header = &header};
     unsigned kind = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (len < sizeof(header) || len > domain->receive_max) {
         unknown_warn(domain, len);
         return;
@@ -359,6 +370,7 @@ static void on_received_locked(struct amg_ofi_domain *domain,
     const unsigned char *at =
         domain->facts.is_multi ? entry->buf : receive->bytes;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (error == 0 && at != NULL && entry->len > 0) {
         buffer_filled_locked(domain, receive, at, entry->len);
         message_take_locked(domain, at, entry->len);
@@ -379,9 +391,10 @@ static void on_received_locked(struct amg_ofi_domain *domain,
 hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain)
 {
     size_t len = receive_len(domain);
-    hg_return_t rc = amg_ofi_block_make(
+    hg_return_t rc = amg_ofi_block_make_locked(
         domain, AMG_OFI_RECEIVES * len, FI_RECV, &domain->in.block);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (rc != HG_SUCCESS)
         return rc;
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++) {

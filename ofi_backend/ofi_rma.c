@@ -102,12 +102,14 @@ static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
     uint64_t *entry = &domain->leases.seen[hash % AMG_OFI_SEEN];
     bool was_seen = *entry == hash;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     *entry = hash;
     return was_seen;
 }
 
 static void lease_busy_locked(struct amg_ofi_lease *lease)
 {
+    AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
     if (!amg_link_is_listed(&lease->idle))
         return;
     AMG_ASSERT(lease->peer->domain->leases.idle_count > 0);
@@ -119,6 +121,7 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(lease->users == 0 && amg_list_is_empty(&lease->waiting));
     lease_busy_locked(lease);
     amg_list_remove(&lease->link);
@@ -132,6 +135,7 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
 /* False: no memory for the message. */
 static bool return_send_locked(const struct amg_ofi_lease *lease)
 {
+    AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
     return amg_ofi_send_control_locked(lease->peer,
         (struct amg_ofi_header){.kind = AMG_OFI_RETURN,
             .target = lease->context,
@@ -142,6 +146,7 @@ static bool return_send_locked(const struct amg_ofi_lease *lease)
 /* Returns and frees a lease. False: no memory for the message; it stays. */
 static bool lease_return_locked(struct amg_ofi_lease *lease)
 {
+    AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
     AMG_ASSERT(lease->state != AMG_OFI_LEASE_ASKED || lease->is_gone);
     if (!lease->is_gone && !return_send_locked(lease))
         return false;
@@ -153,6 +158,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 {
     struct amg_ofi_domain *domain = lease->peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* A revoked lease that could not be returned is on the list already. */
     lease_busy_locked(lease);
     AMG_ASSERT(lease->users == 0);
@@ -165,6 +171,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
 
 static void lease_put_locked(struct amg_ofi_lease *lease)
 {
+    AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
     AMG_ASSERT(lease->users > 0);
     if (--lease->users > 0)
         return;
@@ -188,6 +195,7 @@ static hg_return_t lease_make_locked(struct amg_peer *peer, uint8_t context,
     struct amg_ofi_lease *lease = amg_mem_zalloc(sizeof(*lease));
     hg_return_t rc = HG_NOMEM;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (lease == NULL)
         return HG_NOMEM;
     lease->key = *key;
@@ -221,6 +229,7 @@ static struct amg_ofi_lease *lease_of_key_locked(
 {
     struct amg_link *link = amg_list_first(&peer->rma.leases);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (; link != NULL; link = amg_list_next(&peer->rma.leases, link)) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, link);
@@ -239,6 +248,7 @@ static hg_return_t lease_get_locked(struct amg_peer *peer, uint8_t context,
     struct amg_ofi_lease *lease = lease_of_key_locked(peer, key);
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (lease == NULL)
         rc = lease_make_locked(peer, context, target_context, key, &lease);
     if (rc != HG_SUCCESS)
@@ -256,6 +266,7 @@ static struct amg_ofi_lease *lease_find_locked(
     struct amg_table_slot *slot = amg_table_find(&message->domain->leases.all,
         message->header->cookie, message->peer->number);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     return slot == NULL ? NULL : slot->object;
 }
 
@@ -314,6 +325,7 @@ static void leases_lost_locked(struct amg_peer *peer)
 {
     struct amg_link *link = amg_list_first(&peer->rma.leases);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     while (link != NULL) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, link);
@@ -330,6 +342,7 @@ void amg_ofi_lease_return_idle_locked(
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((link = amg_list_first(&domain->leases.idle)) != NULL) {
         struct amg_ofi_lease *lease =
             amg_container_of(link, struct amg_ofi_lease, idle);
@@ -440,8 +453,10 @@ static void shape_take(const struct amg_ofi_transfer *transfer,
 
 static void mrs_close_locked(struct amg_ofi_fragment *fragment)
 {
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     while (fragment->mr_count > 0)
-        amg_ofi_unreg_locked(fragment->mrs[--fragment->mr_count]);
+        amg_ofi_unreg_locked(fragment->transfer->peer->domain,
+            fragment->mrs[--fragment->mr_count]);
 }
 
 /* The registration of a local run: that of exposed memory; else one for this
@@ -452,6 +467,7 @@ static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
     const struct amg_ofi_transfer *transfer = fragment->transfer;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     if (transfer->mem != NULL)
         return amg_ofi_mem_mr_locked(transfer->mem, shape->segments[i], ret_mr);
     rc = amg_ofi_reg_locked(transfer->peer->domain, shape->local[i].iov_base,
@@ -467,6 +483,7 @@ static hg_return_t descs_open_locked(
 {
     bool needs_desc = fragment->transfer->peer->domain->facts.needs_desc;
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     for (size_t i = 0; i < shape->local_count; i++) {
         struct fid_mr *mr = NULL;
         hg_return_t rc =
@@ -516,6 +533,7 @@ static hg_return_t shape_post_locked(
                   FI_COMPLETION | FI_DELIVERY_COMPLETE)
             : amg_ofi_call->readmsg(peer->domain->fi.ep, &msg, FI_COMPLETION);
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     if (code == 0)
         return HG_SUCCESS;
     return code == -FI_EAGAIN ? HG_AGAIN : fragment_error((int)-code);
@@ -528,6 +546,7 @@ static struct amg_ofi_fragment *fragment_get_locked(
     struct amg_ofi_fragment *fragment =
         amg_pool_get(&transfer->peer->domain->rma.fragment_pool);
 
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     if (fragment == NULL)
         return NULL;
     fragment->link = (struct amg_link){NULL, NULL};
@@ -541,6 +560,7 @@ static void fragment_add_locked(struct amg_ofi_fragment *fragment, uint64_t len)
 {
     struct amg_ofi_transfer *transfer = fragment->transfer;
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     fragment->len = len;
     transfer->posted += len;
     AMG_ASSERT(transfer->posted <= transfer->len);
@@ -558,6 +578,7 @@ static hg_return_t fragment_post_locked(
     struct shape shape;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(transfer->posted < transfer->len && transfer->lease != NULL);
     if (fragment == NULL)
         return HG_NOMEM;
@@ -584,6 +605,7 @@ static void fragment_completed_locked(struct amg_ofi_fragment *fragment)
 {
     const struct amg_ofi_transfer *transfer = fragment->transfer;
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     AMG_ASSERT(transfer->peer->domain->rma.in_flight > 0 &&
                transfer->peer->posts_in_flight > 0);
     mrs_close_locked(fragment);
@@ -609,6 +631,7 @@ static hg_return_t fragment_send_locked(struct amg_ofi_transfer *transfer)
     struct amg_ofi_msgbuf *msgbuf = NULL;
     uint32_t body_len = sizeof(access);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(left > 0 && transfer->lease == NULL);
     if (transfer->peer->rma.unanswered >= UNANSWERED_MAX)
         return HG_AGAIN;
@@ -635,15 +658,16 @@ static hg_return_t fragment_send_locked(struct amg_ofi_transfer *transfer)
     fragment_add_locked(fragment, len);
     transfer->peer->rma.unanswered++;
     msgbuf->header.cookie = fragment->cookie;
-    amg_ofi_send_address(msgbuf, transfer->peer, transfer->ep->base.context_id,
-        transfer->target_context, transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET,
-        body_len);
+    amg_ofi_send_address_locked(msgbuf, transfer->peer,
+        transfer->ep->base.context_id, transfer->target_context,
+        transfer->is_put ? AMG_OFI_PUT : AMG_OFI_GET, body_len);
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
 }
 
 static void fragment_next_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->rma.unanswered < UNANSWERED_MAX &&
         !amg_list_is_empty(&peer->rma.blocked))
         amg_list_push(
@@ -653,6 +677,7 @@ static void fragment_next_locked(struct amg_peer *peer)
 /* The message with this cookie is answered, or its peer lost. */
 static void cookie_end_locked(struct amg_peer *peer, uint32_t cookie)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_table_remove(&peer->domain->rma.fragments, cookie);
     AMG_ASSERT(peer->rma.unanswered > 0);
     peer->rma.unanswered--;
@@ -663,6 +688,7 @@ static void fragment_put_locked(struct amg_ofi_fragment *fragment)
 {
     struct amg_ofi_transfer *transfer = fragment->transfer;
 
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     AMG_ASSERT(transfer->fragment_count > 0);
     amg_list_remove(&fragment->link);
     transfer->fragment_count--;
@@ -671,6 +697,7 @@ static void fragment_put_locked(struct amg_ofi_fragment *fragment)
 
 static void fragment_free_locked(struct amg_ofi_fragment *fragment)
 {
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     if (fragment->transfer->lease == NULL)
         cookie_end_locked(fragment->transfer->peer, fragment->cookie);
     fragment_put_locked(fragment);
@@ -678,6 +705,7 @@ static void fragment_free_locked(struct amg_ofi_fragment *fragment)
 
 static void fragment_give_up_locked(struct amg_ofi_fragment *fragment)
 {
+    AMG_ASSERT_HELD_BIAS(&fragment->transfer->peer->domain->lock);
     AMG_ASSERT(fragment->transfer->lease == NULL);
     amg_table_at(
         &fragment->transfer->peer->domain->rma.fragments, fragment->cookie)
@@ -692,6 +720,7 @@ static struct amg_ofi_fragment *fragment_find_locked(
         amg_table_find(&message->domain->rma.fragments, message->header->cookie,
             message->peer->number);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (slot == NULL || slot->object != &given_up)
         return slot == NULL ? NULL : slot->object;
     cookie_end_locked(message->peer, slot->cookie);
@@ -702,6 +731,7 @@ static void fragment_lost_locked(struct amg_peer *peer)
 {
     const struct amg_table *table = &peer->domain->rma.fragments;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; i < table->cap && peer->rma.unanswered > 0; i++)
         if (table->slots[i].object == &given_up &&
             table->slots[i].owner_or_next == peer->number)
@@ -715,6 +745,7 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
     struct amg_ofi_domain *domain = transfer->peer->domain;
     struct amg_op *op = transfer->op;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(
         transfer->fragment_count == 0 && !amg_link_is_listed(&transfer->link));
     amg_list_remove(&transfer->of_peer);
@@ -731,6 +762,7 @@ static void transfer_end_locked(struct amg_ofi_transfer *transfer)
 
 static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     if (transfer->fragment_count == 0 &&
         (transfer->is_stopped || transfer->done == transfer->len))
         transfer_end_locked(transfer);
@@ -740,6 +772,7 @@ static void transfer_settle_locked(struct amg_ofi_transfer *transfer)
 static void transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     AMG_ASSERT(ret != HG_SUCCESS);
     if (transfer->ret == HG_SUCCESS)
         transfer->ret = ret;
@@ -760,6 +793,7 @@ static void fragment_end_locked(
     struct amg_ofi_transfer *transfer = fragment->transfer;
     struct amg_ofi_domain *domain = transfer->peer->domain;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (ret == HG_SUCCESS)
         transfer->done += fragment->len;
     fragment_free_locked(fragment);
@@ -780,6 +814,7 @@ static void on_completed_locked(struct amg_ofi_domain *domain,
         amg_container_of(work, struct amg_ofi_fragment, work);
     struct amg_peer *peer = fragment->transfer->peer;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     (void)domain;
     (void)entry;
     fragment_completed_locked(fragment);
@@ -798,6 +833,7 @@ static void transfer_move_locked(struct amg_ofi_transfer *transfer)
     uint32_t max = transfer->lease == NULL ? MESSAGES_MAX : FRAGMENTS_MAX;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (transfer->posted < transfer->len && transfer->fragment_count < max &&
            rc == HG_SUCCESS)
         rc = transfer->lease == NULL
@@ -822,6 +858,7 @@ void amg_ofi_rma_move_locked(struct amg_ofi_domain *domain)
     struct amg_list all;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&all);
     amg_list_splice(&all, &domain->rma.transfers);
     while ((link = amg_list_pop(&all)) != NULL)
@@ -833,6 +870,7 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_fragment *fragment = fragment_find_locked(message);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (fragment == NULL)
         return;
     if (fragment->transfer->is_put || fragment->len != message->len) {
@@ -850,6 +888,7 @@ void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message)
     struct amg_ofi_fragment *fragment = fragment_find_locked(message);
     struct amg_ofi_refuse refuse;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&refuse, message->body, sizeof(refuse));
     if (fragment == NULL)
         return;
@@ -865,6 +904,7 @@ static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
     const struct amg_ofi_lease *lease = transfer->lease;
     uint8_t wanted = transfer->is_put ? AMG_MEM_WRITE : AMG_MEM_READ;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     AMG_ASSERT(lease->state == AMG_OFI_LEASE_OPEN);
     transfer->remote.segments = lease->segments;
     transfer->remote.count = lease->count;
@@ -883,6 +923,7 @@ static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
     struct amg_list waiting;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
     lease->users++; /* also when its last transfer ends */
     amg_list_init(&waiting);
     amg_list_splice(&waiting, &lease->waiting);
@@ -913,6 +954,7 @@ void amg_ofi_rma_on_grant_locked(const struct amg_ofi_message *message)
     bool is_asked = lease != NULL && lease->state == AMG_OFI_LEASE_ASKED;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&head, message->body, sizeof(head));
     if (!is_asked || !grant_fits(lease, &head, rows, message->len)) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
@@ -941,6 +983,7 @@ void amg_ofi_rma_on_deny_locked(const struct amg_ofi_message *message)
     struct amg_ofi_lease *lease = lease_find_locked(message);
     struct amg_ofi_refuse refuse;
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     memcpy(&refuse, message->body, sizeof(refuse));
     if (lease == NULL || lease->state == AMG_OFI_LEASE_OPEN) {
         amg_ofi_peer_violation(message->peer, AMG_VIOLATION_ANSWER,
@@ -958,6 +1001,7 @@ void amg_ofi_rma_on_revoke_locked(const struct amg_ofi_message *message)
     struct amg_ofi_lease *lease = lease_find_locked(message);
     struct amg_link *link = amg_list_first(&message->peer->rma.transfers);
 
+    AMG_ASSERT_HELD_BIAS(&message->domain->lock);
     if (lease == NULL || lease->state != AMG_OFI_LEASE_OPEN)
         return;
     lease_set_state(lease, AMG_OFI_LEASE_ENDED);
@@ -993,6 +1037,7 @@ static bool is_for_messages_locked(const struct amg_ofi_transfer *transfer)
     const struct amg_ofi_lease *lease =
         lease_of_key_locked(transfer->peer, &transfer->key);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (is_scattered(transfer))
         return true;
     if (lease != NULL && lease->state == AMG_OFI_LEASE_OPEN)
@@ -1008,6 +1053,7 @@ static hg_return_t transfer_begin_locked(struct amg_ofi_transfer *transfer)
     struct amg_ofi_lease *lease = NULL;
     hg_return_t rc = HG_SUCCESS;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     if (!is_for_messages_locked(transfer)) {
         rc = lease_get_locked(transfer->peer, transfer->ep->base.context_id,
             transfer->target_context, &transfer->key, &lease);
@@ -1092,6 +1138,7 @@ void amg_ofi_rma_cancel_locked(struct amg_op *op)
 {
     struct amg_ofi_transfer *transfer = amg_call_ptr(op);
 
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     if (transfer->posted < transfer->len || transfer->lease == NULL)
         transfer_stop_locked(transfer, HG_CANCELED);
 }
@@ -1102,6 +1149,7 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
 {
     struct amg_link *at = amg_list_first(&domain->peers.all);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (at != NULL) {
         struct amg_peer *peer =
             amg_ofi_peer_ref(amg_container_of(at, struct amg_peer, all));
@@ -1122,11 +1170,13 @@ static void transfers_each_locked(struct amg_ofi_domain *domain,
 
 static void transfer_cancel_locked(struct amg_ofi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     transfer_stop_locked(transfer, HG_CANCELED);
 }
 
 static void transfer_detach_locked(struct amg_ofi_transfer *transfer)
 {
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     if (transfer->op == NULL)
         return;
     AMG_LOG_WARNING("bulk",
@@ -1141,6 +1191,7 @@ static void transfer_detach_locked(struct amg_ofi_transfer *transfer)
 
 void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     transfers_each_locked(amg_ofi_domain_of_ep(ep), ep,
         is_over ? transfer_detach_locked : transfer_cancel_locked);
 }
@@ -1149,6 +1200,7 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&transfer->peer->domain->lock);
     while ((link = amg_list_first(&transfer->fragments)) != NULL) {
         struct amg_ofi_fragment *fragment =
             amg_container_of(link, struct amg_ofi_fragment, link);
@@ -1161,6 +1213,7 @@ static void transfer_abandon_locked(struct amg_ofi_transfer *transfer)
 
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     transfers_each_locked(domain, NULL, transfer_abandon_locked);
 }
 
@@ -1168,6 +1221,7 @@ void amg_ofi_rma_lost_locked(struct amg_peer *peer)
 {
     struct amg_link *link = amg_list_first(&peer->rma.transfers);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     leases_lost_locked(peer);
     while (link != NULL) {
         struct amg_ofi_transfer *transfer =

@@ -58,9 +58,10 @@ static hg_return_t msgbufs_make_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_block **at, size_t count, bool is_long)
 {
     struct amg_ofi_block *block = NULL;
-    hg_return_t rc = amg_ofi_block_make(
+    hg_return_t rc = amg_ofi_block_make_locked(
         domain, count * msgbuf_len(domain, is_long), FI_SEND, &block);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (rc != HG_SUCCESS)
         return rc;
     block->count = count;
@@ -77,6 +78,7 @@ static struct amg_ofi_msgbuf *msgbuf_make_locked(
     struct amg_ofi_block **at = &domain->msgbufs.blocks;
     struct amg_ofi_msgbuf *msgbuf = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT((*at)->used_count <= (*at)->count);
     if (is_long)
         at = &(*at)->next;
@@ -98,10 +100,11 @@ static struct amg_ofi_msgbuf *msgbuf_make_locked(
     return msgbuf;
 }
 
-hg_return_t amg_ofi_msgbuf_init(struct amg_ofi_domain *domain)
+hg_return_t amg_ofi_msgbuf_init_locked(struct amg_ofi_domain *domain)
 {
     unsigned credits = domain->calls.flow.limit;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (credits > CREDITS_RESERVED)
         credits = CREDITS_RESERVED;
     return msgbufs_make_locked(
@@ -112,6 +115,7 @@ size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
 {
     size_t taken = domain->msgbufs.count;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (unsigned is_long = 0; is_long <= 1; is_long++)
         for (const struct amg_link *link = domain->msgbufs.free[is_long];
              link != NULL; link = link->next)
@@ -119,10 +123,11 @@ size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain)
     return taken;
 }
 
-void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
+void amg_ofi_msgbuf_fini_locked(struct amg_ofi_domain *domain)
 {
     size_t taken = amg_ofi_msgbuf_taken_locked(domain);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (taken > 0) {
         AMG_LOG_WARNING("ofi",
             "%zu messages were still in use when the class was closed; the "
@@ -134,7 +139,7 @@ void amg_ofi_msgbuf_fini(struct amg_ofi_domain *domain)
         struct amg_ofi_block *block = domain->msgbufs.blocks;
 
         domain->msgbufs.blocks = block->next;
-        amg_ofi_block_free(block);
+        amg_ofi_block_free_locked(domain, block);
     }
 }
 
@@ -143,6 +148,7 @@ struct amg_ofi_msgbuf *amg_ofi_msgbuf_get_locked(
 {
     struct amg_link *link = domain->msgbufs.free[is_long];
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (link == NULL)
         return msgbuf_make_locked(domain, is_long);
     domain->msgbufs.free[is_long] = link->next;
@@ -154,6 +160,7 @@ void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_link **free = &msgbuf->domain->msgbufs.free[msgbuf->is_long];
 
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     if (msgbuf->is_counted)
         amg_ofi_msgbuf_uncount_locked(msgbuf);
     if (msgbuf->peer != NULL)
@@ -166,11 +173,13 @@ void amg_ofi_msgbuf_put_locked(struct amg_ofi_msgbuf *msgbuf)
     *free = &msgbuf->post.link;
 }
 
-void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
-    uint8_t context, uint8_t target, enum amg_ofi_kind kind, uint32_t body_len)
+void amg_ofi_send_address_locked(struct amg_ofi_msgbuf *msgbuf,
+    struct amg_peer *peer, uint8_t context, uint8_t target,
+    enum amg_ofi_kind kind, uint32_t body_len)
 {
     struct amg_peer *before = msgbuf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     msgbuf->peer = amg_ofi_peer_ref(peer);
     if (before != NULL)
         amg_ofi_peer_unref_locked(before);
@@ -184,6 +193,7 @@ void amg_ofi_send_address(struct amg_ofi_msgbuf *msgbuf, struct amg_peer *peer,
 
 static void msgbuf_left_locked(struct amg_ofi_msgbuf *msgbuf, hg_return_t ret)
 {
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     if (msgbuf->post.op != NULL)
         amg_ofi_op_end_locked(msgbuf->post.op, ret);
     amg_ofi_msgbuf_put_locked(msgbuf);
@@ -218,6 +228,7 @@ static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_peer *peer = msgbuf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     AMG_ASSERT(peer->posts_in_flight > 0);
     peer->posts_in_flight--;
     AMG_ASSERT(!is_overtakable(msgbuf) || peer->overtakable > 0);
@@ -233,6 +244,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_peer *peer = amg_ofi_peer_ref(msgbuf->peer);
     uint32_t epoch = msgbuf->epoch;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     (void)domain;
     (void)entry;
     amg_list_remove(&msgbuf->post.link);
@@ -256,6 +268,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
         msgbuf->len <= domain->facts.inject_len && kind > AMG_OFI_ACCEPT;
     ssize_t code = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(peer->fi_addr != FI_ADDR_NOTAVAIL);
     AMG_ASSERT(peer->overtakable <= peer->posts_in_flight);
     if (peer->overtakable > 0 && is_request(msgbuf))
@@ -302,6 +315,7 @@ static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
     struct amg_peer *peer = msgbuf->peer;
     ssize_t code = -FI_EAGAIN;
 
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     amg_ofi_peer_watch_locked(peer);
     /* A peer that sent a CONNECT gets the ACCEPT before any other message. */
     if (peer->state == AMG_OFI_PEER_OPEN && !peer->conn.owes_accept &&
@@ -327,6 +341,7 @@ static void kept_send_locked(
     struct amg_ofi_msgbuf *msgbuf =
         amg_container_of(pack, struct amg_ofi_msgbuf, pack);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_packer_take(&domain->packer, pack);
     if (pack->count > 1) {
         const struct amg_ofi_header header = {
@@ -345,6 +360,7 @@ void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain)
 {
     struct amg_pack *pack = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((pack = amg_packer_first(&domain->packer)) != NULL)
         kept_send_locked(domain, pack);
 }
@@ -355,6 +371,7 @@ static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
     struct amg_packer *packer = &msgbuf->domain->packer;
     struct amg_peer *peer = msgbuf->peer;
 
+    AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     if (!amg_list_is_empty(&peer->unsent))
         peer->packed.turn = packer->turn; /* earlier messages have not left */
     msgbuf->pack = (struct amg_pack){
@@ -375,6 +392,7 @@ void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf)
     enum amg_pack_verdict verdict = AMG_PACK_SEND;
     unsigned kind = kind_of(&msgbuf->header);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (kind >= AMG_OFI_REQUEST && kind <= AMG_OFI_CREDIT &&
         domain->wait.armed_count == 0)
         verdict = call_keep_locked(msgbuf);
@@ -397,12 +415,13 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer,
     struct amg_ofi_msgbuf *msgbuf =
         amg_ofi_msgbuf_get_locked(peer->domain, false);
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (msgbuf == NULL)
         return false;
     msgbuf->header.cookie = header.cookie;
     if (body_len > 0)
         memcpy(msgbuf->data, body, body_len);
-    amg_ofi_send_address(
+    amg_ofi_send_address_locked(
         msgbuf, peer, header.context, header.target, header.kind, body_len);
     amg_ofi_send_locked(msgbuf);
     return true;
@@ -414,6 +433,7 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     const struct amg_ofi_refuse refuse = {.code = ret};
     char text[AMG_OFI_TEXT_CAP];
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (amg_ofi_send_control_locked(peer,
             (struct amg_ofi_header){.kind = (uint8_t)kind,
                 .context = context,
@@ -434,6 +454,7 @@ void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
     struct amg_peer *peer = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_ofi_send_kept_locked(domain);
     peer = amg_ofi_peer_next_watched_locked(domain, NULL);
     amg_calls_drop_locked(&domain->calls, &ep->base);
@@ -448,6 +469,7 @@ void amg_ofi_send_lost_locked(struct amg_peer *peer)
     struct amg_pack *kept = peer->packed.kept;
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (kept != NULL) {
         amg_packer_take(&peer->domain->packer, kept);
         msgbuf_left_locked(amg_container_of(kept, struct amg_ofi_msgbuf, pack),
@@ -475,6 +497,7 @@ void amg_ofi_send_abandon_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while ((link = amg_list_pop(&domain->msgbufs.in_flight)) != NULL) {
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.link);

@@ -100,6 +100,7 @@ unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer)
     struct dirent *entry = NULL;
     DIR *all = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->facts.is_tcp &&
         (int)(domain->clock.tick - domain->clock.tcp_tick) >= 0) {
         domain->clock.tcp_tick = domain->clock.tick + LOOK_TICKS;
@@ -118,6 +119,7 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
     struct amg_ofi_probe *probe = &peer->probe;
     const struct sockaddr *to = (const struct sockaddr *)peer->addr;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (!peer->domain->facts.is_tcp ||
         (int)(peer->domain->clock.tick - probe->tick) < 0 ||
         (probe->fd < 0 && amg_ofi_tcp_states_locked(peer) == AMG_OFI_TCP_LIVE))
@@ -144,6 +146,7 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
 
 void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer)
 {
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->probe.fd >= 0)
         close(peer->probe.fd);
     peer->probe = (struct amg_ofi_probe){.fd = -1};

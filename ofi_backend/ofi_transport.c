@@ -46,6 +46,7 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (is_busy(arg)) {
         if (amg_clock_ns() >= deadline_ns)
             return false;
@@ -87,6 +88,7 @@ static bool is_sending(void *arg)
 /* No thread polls without a context, so peers could not revoke leases. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             return;
@@ -123,6 +125,7 @@ static struct amg_peer *pending_peer_find_locked(
 {
     struct amg_peer *peer = amg_ofi_peer_next_watched_locked(domain, NULL);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (peer != NULL && peer->calls.unanswered == 0 &&
            amg_list_is_empty(&peer->rma.transfers))
         peer = amg_ofi_peer_next_watched_locked(domain, peer);
@@ -184,6 +187,7 @@ static void peer_write_state_locked(
 {
     const struct amg_calls *calls = &peer->domain->calls;
 
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_state_begin_peer_locked(state, calls, &peer->calls, peer->number);
     amg_state_add(
         state, "its calls not answered or released", peer->requests.open);
@@ -254,6 +258,7 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     /* A peer whose DISCONNECT comes in this poll gets none. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_idle_locked(domain, 0);
@@ -288,6 +293,7 @@ static void peers_end_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers.all);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (link != NULL) {
         struct amg_peer *peer =
             amg_ofi_peer_ref(amg_container_of(link, struct amg_peer, all));
@@ -313,6 +319,7 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->msgbufs.in_flight);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     for (unsigned i = 0; i < AMG_OFI_RECEIVES; i++)
         if (domain->in.receives[i].is_posted)
             (void)amg_ofi_call->cancel(
@@ -328,15 +335,16 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
 
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->facts.binds_memory && domain->fi.ep != NULL)
         posts_cancel_locked(domain);
     else
-        amg_ofi_ep_close(domain);
+        amg_ofi_ep_close_locked(domain);
     amg_ofi_rma_abandon_locked(domain);
-    amg_ofi_blocks_unreg_locked(domain->msgbufs.blocks);
-    amg_ofi_blocks_unreg_locked(domain->in.block);
+    amg_ofi_blocks_unreg_locked(domain, domain->msgbufs.blocks);
+    amg_ofi_blocks_unreg_locked(domain, domain->in.block);
     amg_ofi_mem_unreg_all_locked(domain);
-    amg_ofi_ep_close(domain);
+    amg_ofi_ep_close_locked(domain);
 }
 
 /* Frees a domain that is no longer in use, or failed to open. */
@@ -354,8 +362,8 @@ static void domain_free(struct amg_ofi_domain *domain)
     peers_end_locked(domain);
     if (domain->self != NULL)
         amg_ofi_peer_unref_locked(domain->self);
-    amg_ofi_msgbuf_fini(domain);
-    amg_ofi_ep_fini(domain);
+    amg_ofi_msgbuf_fini_locked(domain);
+    amg_ofi_ep_fini_locked(domain);
     amg_bias_unlock(&domain->lock);
     amg_pool_fini(&domain->rma.fragment_pool);
     amg_pool_fini(&domain->rma.transfer_pool);
@@ -490,7 +498,7 @@ static hg_return_t domain_fill(
     if (rc == HG_SUCCESS)
         rc = amg_ofi_peer_get_locked(domain, addr, len, &domain->self);
     if (rc == HG_SUCCESS)
-        rc = amg_ofi_msgbuf_init(domain);
+        rc = amg_ofi_msgbuf_init_locked(domain);
     if (rc == HG_SUCCESS)
         rc = amg_ofi_receive_begin_locked(domain);
     if (rc != HG_SUCCESS)

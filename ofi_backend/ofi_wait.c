@@ -118,6 +118,7 @@ static void queue_join_locked(struct amg_ofi_ep *ep)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     ep->armed_tick = domain->clock.tick;
     if (!ep->is_joined && domain->wait.fd >= 0)
         ep->is_joined = fd_join(ep->wait_fd, domain->wait.fd) == 0;
@@ -125,6 +126,7 @@ static void queue_join_locked(struct amg_ofi_ep *ep)
 
 static void queue_leave_locked(struct amg_ofi_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     if (!ep->is_joined)
         return;
     (void)epoll_ctl(
@@ -134,6 +136,7 @@ static void queue_leave_locked(struct amg_ofi_ep *ep)
 
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->wait.muted_fd >= 0 &&
         domain->clock.tick - domain->wait.muted_tick >= MUTE_TICKS) {
         domain->wait.fd = domain->wait.muted_fd;
@@ -152,6 +155,7 @@ void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain)
 /* Ignores the descriptor of the queue for a second. */
 static void queue_mute_locked(struct amg_ofi_domain *domain)
 {
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!domain->wait.was_muted)
         AMG_LOG_INFO("ofi",
             "the descriptor of ofi+%s is readable though its queue is empty; "
@@ -175,6 +179,7 @@ static bool queue_is_quiet_locked(struct amg_ofi_domain *domain)
     struct fi_cq_data_entry entry;
     ssize_t got = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (amg_ofi_call->cq_trywait(domain->fi.fabric, domain->fi.cq) != 0)
         return false;
     if (domain->wait.fd < 0)
@@ -196,6 +201,7 @@ bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     AMG_ASSERT(ep->wait_fd >= 0);
     if (!queue_is_quiet_locked(domain))
         return false;
@@ -211,6 +217,7 @@ bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep)
 
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     if (!ep->is_armed || ep->is_woken)
         return;
     AMG_ASSERT(ep->event_fd >= 0);
@@ -222,6 +229,7 @@ void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)
 {
     uint64_t wait = 0;
 
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->wait.armed_count == 0)
         return;
     wait = wait_ns(domain);
@@ -237,6 +245,7 @@ void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)
 
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep)
 {
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     if (!ep->is_armed)
         return;
     ep->is_armed = false;
@@ -252,6 +261,7 @@ void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
     struct amg_ofi_ep *ep = amg_ofi_ep_of(amg_call_ep(op));
 
+    AMG_ASSERT_HELD_BIAS(&amg_ofi_domain_of_ep(ep)->lock);
     op->priv[AMG_CALL_PRIV_STATE] = AMG_CALL_DONE;
     op->ret = ret;
     amg_list_push(&ep->done, &op->link);

@@ -147,13 +147,32 @@ static void leave(void)
     (void)party_close(&party);
 }
 
+static void lose(struct amg_peer *peer)
+{
+    amg_bias_lock(&inside()->lock);
+    amg_ofi_connect_lost_locked(peer, NULL);
+    amg_bias_unlock(&inside()->lock);
+}
+
+static bool prove(struct amg_peer *peer)
+{
+    bool is_proven = false;
+
+    amg_bias_lock(&inside()->lock);
+    is_proven = amg_ofi_connect_prove_locked(peer);
+    amg_bias_unlock(&inside()->lock);
+    return is_proven;
+}
+
 static unsigned watched_count(void)
 {
     const struct amg_peer *peer = NULL;
     unsigned count = 0;
 
+    amg_bias_lock(&inside()->lock);
     while ((peer = amg_ofi_peer_next_watched_locked(inside(), peer)) != NULL)
         count++;
+    amg_bias_unlock(&inside()->lock);
     return count;
 }
 
@@ -165,9 +184,11 @@ static struct amg_peer *peer_make(unsigned i)
         .sin_addr.s_addr = htonl(0x7f100000 + i)};
     struct amg_peer *peer = NULL;
 
+    amg_bias_lock(&inside()->lock);
     assert_int_equal(
         amg_ofi_peer_get_locked(inside(), &addr, sizeof(addr), &peer),
         HG_SUCCESS);
+    amg_bias_unlock(&inside()->lock);
     return peer;
 }
 
@@ -185,8 +206,10 @@ static void connect_take(const struct amg_peer *peer)
     };
 
     memcpy(connect.addr, peer->addr, peer->addr_len);
+    amg_bias_lock(&inside()->lock);
     amg_ofi_connect_on_connect_locked(
         inside(), (const unsigned char *)&connect, sizeof(connect));
+    amg_bias_unlock(&inside()->lock);
 }
 
 /* The same, and it proves that it is there. */
@@ -194,7 +217,7 @@ static void peer_connect(struct amg_peer *peer)
 {
     connect_take(peer);
     assert_int_equal(peer->state, AMG_OFI_PEER_CLAIMED);
-    assert_true(amg_ofi_connect_prove_locked(peer));
+    assert_true(prove(peer));
 }
 
 static void post(struct amg_peer *peer, struct amg_op *op, uint32_t len)
@@ -232,7 +255,9 @@ static void lease_all(const struct amg_mem *mem)
             .len = sizeof(ask)};
 
         header.cookie = i;
+        amg_bias_lock(&inside()->lock);
         amg_ofi_mem_on_lease_locked(&message);
+        amg_bias_unlock(&inside()->lock);
         if (i % BATCH == 0)
             tick(); /* the grants leave */
     }
@@ -244,7 +269,9 @@ static void lease_return(struct amg_peer *peer, uint32_t id)
     struct amg_ofi_message message = {
         .domain = inside(), .peer = peer, .header = &header};
 
+    amg_bias_lock(&inside()->lock);
     amg_ofi_mem_on_return_locked(&message);
+    amg_bias_unlock(&inside()->lock);
 }
 
 static void test_many_idle_peers_are_not_looked_at(void **state)
@@ -294,7 +321,7 @@ static void test_many_only_the_silent_one_is_checked(void **state)
     assert_int_equal(watched_count(), 1);
     assert_int_equal(kinds[AMG_OFI_CONNECT], 1);
     assert_true(peers[LOST]->conn.seq > 0);
-    amg_ofi_connect_lost_locked(peers[LOST], NULL);
+    lose(peers[LOST]);
     assert_true(has_ended(&op));
     ticks(SECOND_AND_HALF);
     assert_int_equal(watched_count(), 0);
@@ -356,7 +383,7 @@ static void test_many_calls_of_others_are_not_touched_by_a_loss(void **state)
         if (slots[i].object != NULL &&
             slots[i].owner_or_next == peers[LOST]->number)
             guard_allow(&guard, i * sizeof(slots[0]));
-    amg_ofi_connect_lost_locked(peers[LOST], NULL);
+    lose(peers[LOST]);
     guard_end(&guard, slots);
     table->slots = slots;
     for (unsigned i = 0; i < count; i++)
@@ -366,7 +393,7 @@ static void test_many_calls_of_others_are_not_touched_by_a_loss(void **state)
     assert_int_equal(ops[LOST + peer_count].ret, HG_HOSTUNREACH);
     assert_int_equal(peers[LOST]->calls.unanswered, 0);
     for (unsigned i = 0; i < peer_count; i++)
-        amg_ofi_connect_lost_locked(peers[i], NULL);
+        lose(peers[i]);
     for (unsigned i = 0; i < count; i++)
         assert_true(has_ended(&ops[i]));
     for (unsigned i = 0; i < peer_count && done_count < count; i++)
@@ -396,7 +423,7 @@ static void test_many_leases_are_revoked_once_each(void **state)
         if (i % 2 == 0)
             lease_return(peers[i], i);
         else
-            amg_ofi_connect_lost_locked(peers[i], NULL);
+            lose(peers[i]);
     for (uint32_t i = 0; i < peer_count; i++)
         assert_int_equal(peers[i]->rma.granted, 0);
     assert_int_equal(
@@ -413,7 +440,7 @@ static void test_many_first_contacts_wait_aside(void **state)
     if (peer_count > PEERS)
         skip(); /* each message has a buffer of 16 KiB */
     for (unsigned i = 0; i < peer_count; i++)
-        amg_ofi_connect_lost_locked(peers[i], NULL);
+        lose(peers[i]);
     memset(kinds, 0, sizeof(kinds));
     for (unsigned i = 0; i < peer_count; i++)
         post(peers[i], &ops[i], SHORT_LEN);
@@ -429,7 +456,7 @@ static void test_many_first_contacts_wait_aside(void **state)
     assert_true(amg_list_is_empty(&inside()->peers.pending));
     assert_int_equal(inside()->peers.unsent_count, peer_count);
     peers[0]->conn.my_token = 1;
-    assert_true(amg_ofi_connect_prove_locked(peers[0]));
+    assert_true(prove(peers[0]));
     tick();
     assert_int_equal(kinds[AMG_OFI_REQUEST], 1);
     assert_int_equal(inside()->peers.unsent_count, peer_count - 1);
@@ -450,7 +477,7 @@ static void test_many_ranks_connect_at_once(void **state)
         unsigned count = 0;
 
         for (unsigned i = 0; i < PEERS; i++)
-            amg_ofi_connect_lost_locked(peers[i], NULL);
+            lose(peers[i]);
         for (unsigned i = 0; i < PEERS; i++) {
             connect_take(peers[i]);
             count += peers[i]->state == AMG_OFI_PEER_CLAIMED ? 1 : 0;

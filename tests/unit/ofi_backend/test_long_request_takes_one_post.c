@@ -229,7 +229,7 @@ static void test_long_message_of_another_kind_is_dropped(void **state)
         HG_SUCCESS);
     memset(buf->data, 0, LEN);
     amg_bias_lock(&domain->lock);
-    amg_ofi_send_address(
+    amg_ofi_send_address_locked(
         amg_ofi_msgbuf_of_buf(buf), peer, 0, 0, AMG_OFI_PUT, LEN);
     amg_ofi_send_locked(amg_ofi_msgbuf_of_buf(buf));
     amg_bias_unlock(&domain->lock);

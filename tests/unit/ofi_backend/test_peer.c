@@ -21,6 +21,8 @@ static int start(void **state)
 {
     (void)state;
     memset(&domain, 0, sizeof(domain));
+    amg_bias_init(&domain.lock);
+    amg_bias_lock(&domain.lock);
     for (unsigned i = 0; i < COUNT; i++) {
         peers[i] =
             aligned_alloc(_Alignof(struct amg_peer), sizeof(struct amg_peer));
@@ -36,6 +38,7 @@ static int stop(void **state)
 {
     (void)state;
     amg_ofi_peers_fini(&domain);
+    amg_bias_unlock(&domain.lock);
     for (unsigned i = 0; i < COUNT; i++)
         free(peers[i]);
     return 0;

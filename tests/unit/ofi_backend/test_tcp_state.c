@@ -41,12 +41,14 @@ static struct amg_peer *peer_at(
     struct amg_peer *peer = NULL;
 
     addr.sin_port ^= (in_port_t)port_bits;
+    amg_bias_lock(&world->domain->lock);
     assert_int_equal(
         amg_ofi_peer_get_locked(world->domain, &addr, sizeof(addr), &peer),
         HG_SUCCESS);
     assert_ptr_equal(
         amg_ofi_peer_find_locked(world->domain, peer->addr, sizeof(addr)),
         peer);
+    amg_bias_unlock(&world->domain->lock);
     return peer;
 }
 
@@ -92,17 +94,27 @@ static int world_close(void **state)
     close(world->near);
     close(world->far);
     close(world->listener);
-    amg_ofi_peer_unref_locked(world->peer);
-    amg_ofi_peer_unref_locked(world->other);
+    amg_ofi_addr_unref(&world->domain->base, world->peer);
+    amg_ofi_addr_unref(&world->domain->base, world->other);
     (void)party_close(&world->party);
     return 0;
+}
+
+static unsigned states_now(const struct amg_peer *peer)
+{
+    unsigned states = 0;
+
+    amg_bias_lock(&peer->domain->lock);
+    states = amg_ofi_tcp_states_locked(peer);
+    amg_bias_unlock(&peer->domain->lock);
+    return states;
 }
 
 /* The driver looks again. */
 static unsigned states(struct world *world, const struct amg_peer *peer)
 {
     world->domain->clock.tick += HALF_A_SECOND;
-    return amg_ofi_tcp_states_locked(peer);
+    return states_now(peer);
 }
 
 static unsigned scans;
@@ -181,7 +193,7 @@ static void test_connection_incoming_is_of_any_process(void **state)
     assert_int_equal(states(world, caller), 0);
     memcpy(world->domain->self->addr, &self, sizeof(self));
     connections_check(world);
-    amg_ofi_peer_unref_locked(caller);
+    amg_ofi_addr_unref(&world->domain->base, caller);
 }
 
 static void test_connection_without_tcp_is_unknown(void **state)
@@ -232,13 +244,12 @@ static void test_connections_are_scanned_twice_a_second(void **state)
     world->domain->clock.tick += HALF_A_SECOND;
     scans = 0;
     for (unsigned i = 0; i < 50; i++) {
-        assert_int_equal(
-            amg_ofi_tcp_states_locked(world->peer), AMG_OFI_TCP_LIVE);
-        assert_int_equal(amg_ofi_tcp_states_locked(world->other), 0);
+        assert_int_equal(states_now(world->peer), AMG_OFI_TCP_LIVE);
+        assert_int_equal(states_now(world->other), 0);
         world->domain->clock.tick += i % 10 == 9 ? 1 : 0;
     }
     assert_int_equal(scans, 1);
-    assert_int_equal(amg_ofi_tcp_states_locked(world->peer), AMG_OFI_TCP_LIVE);
+    assert_int_equal(states_now(world->peer), AMG_OFI_TCP_LIVE);
     assert_int_equal(scans, 2);
 }
 

@@ -10,7 +10,7 @@
  * The part before "://" is the whole stack of providers, since both sides have
  * to use the same one. A string that only names the protocol ("tcp://...", as a
  * user types it) stands for the stack of this process. */
-#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_domain.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -38,7 +38,6 @@
 #include "base/log.h"
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_select.h"
 
 /* Each post to an address where no process listens begins a connection (rxm),
  * which takes a core; so each retry waits twice as long, up to 50 ms. */
@@ -296,18 +295,12 @@ static bool version_is_ours(
         return true;
     if (!amg_calls_may_warn(&peer->domain->calls))
         return false;
-    if (connect->version != AMG_OFI_VERSION)
-        AMG_LOG_ERROR("ofi",
-            "%s has protocol version %u, and this process %u; use the same "
-            "release of the library on both sides",
-            amg_ofi_peer_name(peer, text), connect->version, AMG_OFI_VERSION);
-    else
-        AMG_LOG_ERROR("ofi",
-            "%s has messages of up to %u bytes, and this process %u; set "
-            "AMALGAM_MESSAGE_BYTES, or the sizes of HG_Init_opt(), to the same "
-            "on both sides",
-            amg_ofi_peer_name(peer, text), connect->message_len,
-            peer->domain->message_max);
+    AMG_LOG_ERROR("ofi",
+        "%s has protocol version %u and messages of up to %u bytes, and this "
+        "process %u and %u; use the same release of the library, and the same "
+        "AMALGAM_MESSAGE_BYTES or sizes of HG_Init_opt(), on both sides",
+        amg_ofi_peer_name(peer, text), connect->version, connect->message_len,
+        AMG_OFI_VERSION, peer->domain->message_max);
     return false;
 }
 

@@ -406,6 +406,73 @@ static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
            AMG_PACK_ALIGN;
 }
 
+/* Choice of the provider that an init string names (ofi_select.c), from the
+ * environment of the job (ofi_env.c); addresses as text (ofi_addrstr.c). */
+
+/* Is this the wildcard address? */
+bool amg_ofi_addr_is_any(uint32_t format, const void *addr);
+
+/* Name, interface and bus address of the NIC of a result. */
+void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic);
+
+enum {
+    AMG_OFI_AUTH_LEN_MAX = 256,
+    AMG_OFI_DEVICE_CAP = 64,
+    AMG_OFI_AUTH_TEXT_CAP = 96,
+};
+
+/* Key of a job at its network. */
+struct amg_ofi_auth {
+    size_t len; /* 0: the provider's default */
+    uint8_t bytes[AMG_OFI_AUTH_LEN_MAX];
+    char device[AMG_OFI_DEVICE_CAP]; /* NIC that the key is for; "": any */
+};
+
+/* `how->nic.auth_key`, or on Slingshot the key of the job's list that
+ * AMALGAM_SLINGSHOT_VNI chooses. `device`: the NIC that the user named, or "".
+ * HG_INVALID_ARG; the log says why. */
+hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
+    struct amg_ofi_auth *ret_key);
+
+/* For log lines: ", VNI 5 of service 2" if the provider has such a key, or "".
+ * `ret_text`, which is returned, has AMG_OFI_AUTH_TEXT_CAP bytes. */
+const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text);
+
+/* fi_getinfo(). Libfabric reads its environment in the first fi_getinfo() of a
+ * process; before that, sets variables that the user has not set. */
+int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
+    const struct fi_info *hints, struct fi_info **ret_info);
+
+/* Peers that the queues have room for: set by the user, or the job's size. */
+unsigned amg_ofi_env_universe(void);
+
+/* For tests: the next fi_getinfo() counts as the first one. */
+void amg_ofi_env_forget(void);
+
+/* "ofi+STACK://" and the address; see the table in ofi_addrstr.c. */
+void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, char *ret_text);
+
+/* Address in `text`, at most AMG_OFI_ADDR_MAX bytes. HG_INVALID_ARG: no
+ * address; HG_ADDRNOTAVAIL: another stack, or an unknown host; the log says
+ * why. */
+hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
+    const char *text, void *ret_addr, uint16_t *ret_len);
+
+/* Are these bytes, which a peer sent, an address? `own_len`: the length of our
+ * own address. */
+bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
+    const void *addr, size_t len, size_t own_len);
+
+/* Chooses by `how` (protocol, info, ip_subnet, addr_format, auth_key). The
+ * caller frees the result by freeinfo. HG_INVALID_ARG: no such host, port or
+ * interface; HG_OPNOTSUPPORTED: no such provider here; the log says more. */
+hg_return_t amg_ofi_select(const struct amg_open *how,
+    struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
+
+/* All results of libfabric for this driver, for freeinfo; NULL: none. */
+struct fi_info *amg_ofi_select_all(void);
+
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
 

@@ -15,7 +15,7 @@
  * the user stay. Values set here stay, too: a change can free the text that
  * another thread reads. Providers also install signal handlers in fi_getinfo();
  * this file restores those of the program. */
-#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_domain.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_select.h"
 
 enum {
     KEY_FIRST = 256,
@@ -149,25 +148,18 @@ void amg_ofi_blocks_unreg_locked(
 static hg_return_t enable_error(
     int code, const struct amg_open *how, const struct amg_ofi_domain *domain)
 {
-    const char *where = how->info == NULL ? "" : how->info;
+    const char *remedy = "is it an address of this machine?";
     char key[AMG_OFI_AUTH_TEXT_CAP];
     char what[400];
 
-    (void)amg_ofi_auth_text(domain->fi.info, key);
+    if (amg_ofi_auth_text(domain->fi.info, key)[0] != '\0')
+        remedy = "may this user have that service and VNI? "
+                 "AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS";
     if (code == -FI_EADDRINUSE)
-        snprintf(what, sizeof(what),
-            "listening at '%s' (ofi+%s): another program uses that port; name "
-            "another one, or none to get a free one",
-            where, domain->facts.stack);
-    else if (key[0] != '\0')
-        snprintf(what, sizeof(what),
-            "opening ofi+%s at '%s'%s; may this user have that service and "
-            "VNI? AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS",
-            domain->facts.stack, where, key);
-    else
-        snprintf(what, sizeof(what),
-            "opening ofi+%s at '%s'; is it an address of this machine?",
-            domain->facts.stack, where);
+        remedy = "another program uses that port; name another one, or none to "
+                 "get a free one";
+    snprintf(what, sizeof(what), "opening ofi+%s at '%s'%s; %s",
+        domain->facts.stack, how->info == NULL ? "" : how->info, key, remedy);
     return amg_ofi_error(code, what);
 }
 
@@ -260,7 +252,7 @@ hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
     if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
         return amg_ofi_error(
             code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
-    if (amg_ofi_bind_addr_is_any(domain->facts.addr_format, ret_addr)) {
+    if (amg_ofi_addr_is_any(domain->facts.addr_format, ret_addr)) {
         AMG_LOG_ERROR("cls",
             "ofi+%s listens at every interface and cannot say where others "
             "reach it; name an interface or host, as in tcp://eth0",

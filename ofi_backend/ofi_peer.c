@@ -32,7 +32,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ofi_backend/ofi_select.h"
 
 /* Silence before a peer is checked; counts in the peer's time to answer. */
 #define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)

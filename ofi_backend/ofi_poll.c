@@ -21,7 +21,6 @@
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_select.h"
 
 enum {
     REST_TICKS = 600,    /* a minute */
@@ -101,22 +100,16 @@ static bool has_memory(void)
     return memory != NULL;
 }
 
-/* The resource that this process lacks for a connection, or "". */
+/* The resource that this process or host lacks for a connection, or "". */
 static const char *lack_of(const struct amg_peer *peer)
 {
-    if (!has_memory())
-        return "this process has no memory left for a connection; ";
-    switch (peer->probe.error) {
-    case EMFILE:
-        return "this process has no file descriptor left (ulimit -n); ";
-    case ENFILE:
-        return "this host has no file descriptor left; ";
-    case ENOMEM:
-    case ENOBUFS:
-        return "this host has no memory left for a connection; ";
-    default:
-        return "";
-    }
+    int error = peer->probe.error;
+
+    if (error == ENOMEM || error == ENOBUFS || !has_memory())
+        return "no memory left for a connection; ";
+    return error == EMFILE || error == ENFILE
+               ? "no file descriptor left (ulimit -n); "
+               : "";
 }
 
 /* Extends the deadline of a first contact. A process may compute before it

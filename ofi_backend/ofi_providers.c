@@ -10,7 +10,6 @@
 
 #include "base/assert.h"
 #include "ofi_backend/ofi_peer.h"
-#include "ofi_backend/ofi_select.h"
 
 enum {
     NICS_CAP = 256,

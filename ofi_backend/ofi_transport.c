@@ -25,7 +25,6 @@
 #include "ofi_backend/ofi_msg.h"
 #include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_rma.h"
-#include "ofi_backend/ofi_select.h"
 #include "transport/state.h"
 
 enum {

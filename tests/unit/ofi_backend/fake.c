@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "log_kept.h"
-#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_domain.h"
 
 enum { INJECT_LEN = 64, NICS_MAX = 64 };
 

@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 
 #include "base/log.h"
-#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_domain.h"
 
 static const struct amg_ofi_facts rxm = {
     .stack = "tcp;ofi_rxm", .addr_format = FI_SOCKADDR_IN};

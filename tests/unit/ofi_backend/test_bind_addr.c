@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "core/class.h"
 #include "fake.h"
-#include "ofi_backend/ofi_select.h"
+#include "ofi_backend/ofi_domain.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -320,7 +320,7 @@ static void test_domain_at_a_port_in_use_is_refused(void **state)
     assert_int_equal(
         world_try(&other, strstr(text, "://") + 3, false), HG_ADDRINUSE);
     snprintf(wanted, sizeof(wanted),
-        "listening at '%s' (ofi+tcp;ofi_rxm): another program uses that port",
+        "opening ofi+tcp;ofi_rxm at '%s'; another program uses that port",
         strstr(text, "://") + 3);
     assert_true(fake_has_logged(wanted));
     world_talk(&world);

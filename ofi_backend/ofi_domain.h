@@ -303,7 +303,7 @@ struct amg_ofi_domain {
     struct amg_peer *self;
     struct amg_calls calls;
     struct amg_packer packer;
-    struct { /* ofi_ep.c */
+    struct { /* ofi_transport.c */
         struct fi_info *info;
         struct amg_nic_id nic; /* of `info` */
         struct fid_fabric *fabric;

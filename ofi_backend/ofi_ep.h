@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoint of a domain: its objects of libfabric and registered memory
- * (ofi_ep.c); messages that come (ofi_receive.c); progress (ofi_poll.c);
- * waiting (ofi_wait.c). */
+/* Endpoint of a domain: registered memory (ofi_block.c); messages that come
+ * (ofi_receive.c); progress (ofi_poll.c); waiting (ofi_wait.c). */
 #ifndef AMG_OFI_BACKEND_OFI_EP_H
 #define AMG_OFI_BACKEND_OFI_EP_H
 
@@ -36,17 +35,6 @@ void amg_ofi_block_free_locked(
 /* No message is in flight: deregisters the block and all blocks that follow. */
 void amg_ofi_blocks_unreg_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_block *block);
-
-/* Opens the objects of libfabric for domain->info, and returns the address of
- * the endpoint. HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: this machine
- * does not have the host's address; HG_NA_ERROR, HG_NOMEM; the log says more.
- * After an error some objects may be open. */
-hg_return_t amg_ofi_ep_open(struct amg_ofi_domain *domain,
-    const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len);
-/* Also after a failed open. */
-void amg_ofi_ep_close_locked(struct amg_ofi_domain *domain);
-/* Frees the receive buffers and other objects, once the endpoint is closed. */
-void amg_ofi_ep_fini_locked(struct amg_ofi_domain *domain);
 
 /* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain);

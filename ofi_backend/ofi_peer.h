@@ -98,18 +98,6 @@ static inline struct amg_peer *amg_ofi_token_find_locked(
     return peer;
 }
 
-/* The slots of the contract. */
-struct amg_peer *amg_ofi_addr_self(struct amg_domain *base);
-void amg_ofi_addr_unref(struct amg_domain *base, struct amg_peer *peer);
-bool amg_ofi_addr_is_self(
-    const struct amg_domain *base, const struct amg_peer *peer);
-bool amg_ofi_addr_is_same(const struct amg_domain *base,
-    const struct amg_peer *one, const struct amg_peer *other);
-hg_return_t amg_ofi_addr_format(const struct amg_domain *base,
-    const struct amg_peer *peer, char *ret_text, size_t *len);
-hg_return_t amg_ofi_addr_parse(
-    struct amg_domain *base, const char *text, struct amg_peer **ret_peer);
-
 /* Handlers of messages. A CONNECT has at least AMG_OFI_CONNECT_MIN bytes. */
 void amg_ofi_connect_on_connect_locked(
     struct amg_ofi_domain *domain, const unsigned char *body, uint32_t len);

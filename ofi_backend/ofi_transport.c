@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Driver for libfabric: its domains and endpoints, from open to close.
+/* Driver for libfabric: its domains and endpoints, from open to close, with
+ * their objects of libfabric.
  *
  * Processes may come and go at any time. A process that closes first lets its
  * messages leave, and then sends DISCONNECT to all connected peers, which ends
@@ -15,6 +16,9 @@
  * have ended. So the driver cancels all posts first. Otherwise the close of the
  * endpoint ends the posts. */
 #include "ofi_backend/ofi_domain.h"
+
+#include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -37,6 +41,7 @@ enum {
     DISCONNECT_MS = 200, /* for the last messages */
     CANCEL_MS = 200,     /* for cancelled posts */
     PAUSE_NS = 20000,
+    CQ_LEN = 1024,
 };
 
 /* Polls until `is_busy(arg)` is false. False: still busy after that time. */
@@ -332,18 +337,56 @@ static void posts_cancel_locked(struct amg_ofi_domain *domain)
         (void)settle_locked(domain, CANCEL_MS, is_posted, domain);
 }
 
+static void object_close(struct fid *fid, const char *what)
+{
+    int code = amg_ofi_call->close(fid);
+
+    if (code != 0)
+        (void)amg_ofi_error(code, what);
+}
+
+static void fi_ep_close_locked(struct amg_ofi_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (domain->fi.ep != NULL)
+        object_close(&domain->fi.ep->fid, "closing the endpoint");
+    domain->fi.ep = NULL;
+}
+
+static void objects_close_locked(struct amg_ofi_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    AMG_ASSERT(domain->fi.ep == NULL);
+    while (domain->in.block != NULL) {
+        struct amg_ofi_block *block = domain->in.block;
+
+        domain->in.block = block->next;
+        amg_ofi_block_free_locked(domain, block);
+    }
+    if (domain->fi.cq != NULL)
+        object_close(&domain->fi.cq->fid, "closing the completion queue");
+    if (domain->fi.av != NULL)
+        object_close(&domain->fi.av->fid, "closing the address vector");
+    if (domain->fi.domain != NULL)
+        object_close(&domain->fi.domain->fid, "closing the domain");
+    if (domain->fi.fabric != NULL)
+        object_close(&domain->fi.fabric->fid, "closing the fabric");
+    if (domain->fi.info != NULL)
+        amg_ofi_call->freeinfo(domain->fi.info);
+}
+
 static void ep_end_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (domain->facts.binds_memory && domain->fi.ep != NULL)
         posts_cancel_locked(domain);
     else
-        amg_ofi_ep_close_locked(domain);
+        fi_ep_close_locked(domain);
     amg_ofi_rma_abandon_locked(domain);
     amg_ofi_blocks_unreg_locked(domain, domain->msgbufs.blocks);
     amg_ofi_blocks_unreg_locked(domain, domain->in.block);
     amg_ofi_mem_unreg_all_locked(domain);
-    amg_ofi_ep_close_locked(domain);
+    fi_ep_close_locked(domain);
 }
 
 /* Frees a domain that is no longer in use, or failed to open. */
@@ -362,7 +405,7 @@ static void domain_free(struct amg_ofi_domain *domain)
     if (domain->self != NULL)
         amg_ofi_peer_unref_locked(domain->self);
     amg_ofi_msgbuf_fini_locked(domain);
-    amg_ofi_ep_fini_locked(domain);
+    objects_close_locked(domain);
     amg_bias_unlock(&domain->lock);
     amg_pool_fini(&domain->rma.fragment_pool);
     amg_pool_fini(&domain->rma.transfer_pool);
@@ -483,6 +526,127 @@ static hg_return_t messages_fit(struct amg_ofi_domain *domain)
     return HG_SUCCESS;
 }
 
+static hg_return_t enable_error(
+    int code, const struct amg_open *how, const struct amg_ofi_domain *domain)
+{
+    const char *remedy = "is it an address of this machine?";
+    char key[AMG_OFI_AUTH_TEXT_CAP];
+    char what[400];
+
+    if (amg_ofi_auth_text(domain->fi.info, key)[0] != '\0')
+        remedy = "may this user have that service and VNI? "
+                 "AMALGAM_SLINGSHOT_VNI chooses one of SLINGSHOT_VNIS";
+    if (code == -FI_EADDRINUSE)
+        remedy = "another program uses that port; name another one, or none to "
+                 "get a free one";
+    snprintf(what, sizeof(what), "opening ofi+%s at '%s'%s; %s",
+        domain->facts.stack, how->info == NULL ? "" : how->info, key, remedy);
+    return amg_ofi_error(code, what);
+}
+
+/* Opens the completion queue; with a descriptor if the provider has one. */
+static int cq_make(struct amg_ofi_domain *domain, bool no_block)
+{
+    struct fi_cq_attr attr = {
+        .size = CQ_LEN,
+        .format = FI_CQ_FORMAT_DATA,
+        .wait_obj = no_block ? FI_WAIT_NONE : FI_WAIT_FD,
+    };
+    int code = 0;
+
+    domain->wait.fd = -1;
+    code = amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
+    if (code == 0 && !no_block &&
+        amg_ofi_call->cq_wait_fd(domain->fi.cq, &domain->wait.fd) == 0) {
+        domain->facts.can_sleep = true;
+        return 0;
+    }
+    domain->wait.fd = -1;
+    if (code == 0 && no_block)
+        return 0;
+    /* The provider has no descriptor, and may say so only now. */
+    if (code == 0)
+        (void)amg_ofi_call->close(&domain->fi.cq->fid);
+    domain->fi.cq = NULL;
+    attr.wait_obj = FI_WAIT_NONE;
+    return amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
+}
+
+static int fi_make(struct amg_ofi_domain *domain, bool no_block)
+{
+    struct fi_av_attr av_attr = {
+        .type = FI_AV_TABLE, .count = domain->fi.universe};
+    int code =
+        amg_ofi_call->fabric(domain->fi.info->fabric_attr, &domain->fi.fabric);
+
+    if (code == 0)
+        code = amg_ofi_call->domain(
+            domain->fi.fabric, domain->fi.info, &domain->fi.domain);
+    if (code == 0)
+        code =
+            amg_ofi_call->av_open(domain->fi.domain, &av_attr, &domain->fi.av);
+    if (code == 0)
+        code = cq_make(domain, no_block);
+    if (code == 0)
+        code = amg_ofi_call->endpoint(
+            domain->fi.domain, domain->fi.info, &domain->fi.ep);
+    if (code == 0)
+        code = amg_ofi_call->ep_bind(domain->fi.ep, &domain->fi.av->fid, 0);
+    if (code == 0)
+        code = amg_ofi_call->ep_bind(
+            domain->fi.ep, &domain->fi.cq->fid, FI_TRANSMIT | FI_RECV);
+    return code;
+}
+
+/* Has the provider release a buffer when the longest message no longer fits. If
+ * the provider cannot do that, each buffer takes one message. */
+static int multi_set(struct amg_ofi_domain *domain)
+{
+    size_t room = domain->receive_max;
+    int code = amg_ofi_call->setopt(
+        domain->fi.ep, FI_OPT_MIN_MULTI_RECV, &room, sizeof(room));
+
+    domain->facts.is_multi = code == 0;
+    if (code != -FI_ENOPROTOOPT && code != -FI_ENOSYS &&
+        code != -FI_EOPNOTSUPP && code != -FI_EINVAL)
+        return code;
+    AMG_LOG_INFO("ofi", "ofi+%s receives one message per buffer (%s)",
+        domain->facts.stack, amg_ofi_call->strerror(-code));
+    return 0;
+}
+
+/* HG_ADDRINUSE: the port is taken; HG_ADDRNOTAVAIL: this machine does not have
+ * the host's address; HG_NA_ERROR, HG_NOMEM; the log says more. After an error
+ * some objects may be open. */
+static hg_return_t objects_open(struct amg_ofi_domain *domain,
+    const struct amg_open *how, uint8_t *ret_addr, uint16_t *ret_len)
+{
+    size_t addr_len = AMG_OFI_ADDR_MAX;
+    int code = fi_make(domain, how->nic.no_block);
+
+    /* The option of multi_set(), before enable, ends the process (shm,
+     * 1.17). */
+    if (code == 0)
+        code = amg_ofi_call->enable(domain->fi.ep);
+    if (code == 0)
+        code = multi_set(domain);
+    if (code != 0)
+        return enable_error(code, how, domain);
+    code = amg_ofi_call->getname(domain->fi.ep, ret_addr, &addr_len);
+    if (code != 0 || addr_len > AMG_OFI_ADDR_MAX)
+        return amg_ofi_error(
+            code != 0 ? code : -FI_ETOOSMALL, "asking for the own address");
+    if (amg_ofi_addr_is_any(domain->facts.addr_format, ret_addr)) {
+        AMG_LOG_ERROR("cls",
+            "ofi+%s listens at every interface and cannot say where others "
+            "reach it; name an interface or host, as in tcp://eth0",
+            domain->facts.stack);
+        return HG_ADDRNOTAVAIL;
+    }
+    *ret_len = (uint16_t)addr_len;
+    return HG_SUCCESS;
+}
+
 static hg_return_t domain_fill(
     struct amg_ofi_domain *domain, const struct amg_open *how)
 {
@@ -493,7 +657,7 @@ static hg_return_t domain_fill(
     amg_packer_init(
         &domain->packer, amg_ofi_pack_len(domain), amg_ofi_pack_room(domain));
     domain->base.packs = &domain->packer.counts;
-    rc = amg_ofi_ep_open(domain, how, addr, &len);
+    rc = objects_open(domain, how, addr, &len);
     if (rc == HG_SUCCESS)
         rc = amg_ofi_peer_get_locked(domain, addr, len, &domain->self);
     if (rc == HG_SUCCESS)
@@ -636,6 +800,65 @@ static hg_return_t ep_cancel(struct amg_ep *base, struct amg_op *op)
     return HG_SUCCESS;
 }
 
+static struct amg_peer *addr_self(struct amg_domain *base)
+{
+    return amg_ofi_peer_ref(amg_ofi_domain_of(base)->self);
+}
+
+static void addr_unref(struct amg_domain *base, struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_lock(&domain->lock);
+    amg_ofi_peer_unref_locked(peer);
+    amg_bias_unlock(&domain->lock);
+}
+
+static bool addr_is_self(
+    const struct amg_domain *base, const struct amg_peer *peer)
+{
+    return peer == amg_ofi_domain_of(base)->self;
+}
+
+static bool addr_is_same(const struct amg_domain *base,
+    const struct amg_peer *one, const struct amg_peer *other)
+{
+    (void)base;
+    return one == other;
+}
+
+static hg_return_t addr_format(const struct amg_domain *base,
+    const struct amg_peer *peer, char *ret_text, size_t *len)
+{
+    char text[AMG_OFI_TEXT_CAP];
+    size_t room = *len;
+
+    (void)base;
+    (void)amg_ofi_peer_text(peer, text);
+    *len = strlen(text) + 1;
+    if (ret_text == NULL || room < *len)
+        return HG_OVERFLOW;
+    memcpy(ret_text, text, *len);
+    return HG_SUCCESS;
+}
+
+static hg_return_t addr_parse(
+    struct amg_domain *base, const char *text, struct amg_peer **ret_peer)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    uint8_t addr[AMG_OFI_ADDR_MAX];
+    uint16_t len = 0;
+    hg_return_t rc = HG_OPNOTSUPPORTED;
+
+    rc = amg_ofi_addrstr_read(&domain->facts, text, addr, &len);
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_bias_lock(&domain->lock);
+    rc = amg_ofi_peer_get_locked(domain, addr, len, ret_peer);
+    amg_bias_unlock(&domain->lock);
+    return rc;
+}
+
 const struct amg_transport amg_ofi_transport = {
     .name = "ofi",
     .schemes =
@@ -666,13 +889,13 @@ const struct amg_transport amg_ofi_transport = {
         },
     .addr =
         {
-            .self = amg_ofi_addr_self,
+            .self = addr_self,
             .ref = amg_ofi_peer_ref,
-            .unref = amg_ofi_addr_unref,
-            .is_self = amg_ofi_addr_is_self,
-            .is_same = amg_ofi_addr_is_same,
-            .format = amg_ofi_addr_format,
-            .parse = amg_ofi_addr_parse,
+            .unref = addr_unref,
+            .is_self = addr_is_self,
+            .is_same = addr_is_same,
+            .format = addr_format,
+            .parse = addr_parse,
         },
     .msg =
         {

@@ -94,8 +94,8 @@ static int world_close(void **state)
     close(world->near);
     close(world->far);
     close(world->listener);
-    amg_ofi_addr_unref(&world->domain->base, world->peer);
-    amg_ofi_addr_unref(&world->domain->base, world->other);
+    amg_ofi_transport.addr.unref(&world->domain->base, world->peer);
+    amg_ofi_transport.addr.unref(&world->domain->base, world->other);
     (void)party_close(&world->party);
     return 0;
 }
@@ -193,7 +193,7 @@ static void test_connection_incoming_is_of_any_process(void **state)
     assert_int_equal(states(world, caller), 0);
     memcpy(world->domain->self->addr, &self, sizeof(self));
     connections_check(world);
-    amg_ofi_addr_unref(&world->domain->base, caller);
+    amg_ofi_transport.addr.unref(&world->domain->base, caller);
 }
 
 static void test_connection_without_tcp_is_unknown(void **state)

@@ -153,6 +153,35 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     return false;
 }
 
+/* Inserts the address of the peer into the provider's table. */
+static hg_return_t peer_insert_locked(struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+    char text[AMG_OFI_TEXT_CAP];
+    int count = 0;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (peer->is_stale && peer->posts_in_flight == 0) {
+        /* The provider must not use the old connection for the process that now
+         * has the address. */
+        if (peer->fi_addr != FI_ADDR_NOTAVAIL)
+            (void)amg_ofi_call->av_remove(domain->fi.av, peer->fi_addr);
+        peer->fi_addr = FI_ADDR_NOTAVAIL;
+        peer->is_stale = false;
+    }
+    if (peer->fi_addr != FI_ADDR_NOTAVAIL)
+        return HG_SUCCESS;
+    count = amg_ofi_call->av_insert(domain->fi.av, peer->addr, &peer->fi_addr);
+    if (count == 1)
+        return HG_SUCCESS;
+    peer->fi_addr = FI_ADDR_NOTAVAIL;
+    if (count < 0)
+        return amg_ofi_error(count, "inserting an address");
+    AMG_LOG_ERROR("addr", "ofi: the provider does not accept the address %s",
+        amg_ofi_peer_text(peer, text));
+    return HG_ADDRNOTAVAIL;
+}
+
 /* Sends the owed CONNECT and ACCEPT. False: no room, or the peer is lost. */
 static bool connect_try_locked(struct amg_peer *peer)
 {
@@ -160,7 +189,7 @@ static bool connect_try_locked(struct amg_peer *peer)
     if (peer->conn.retry_ns != 0 && amg_clock_ns() < peer->conn.retry_ns)
         return false;
     peer->conn.retry_ns = 0;
-    if (amg_ofi_peer_insert_locked(peer) != HG_SUCCESS) {
+    if (peer_insert_locked(peer) != HG_SUCCESS) {
         amg_ofi_connect_lost_locked(peer, "its address is not taken");
         return false;
     }

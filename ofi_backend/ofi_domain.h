@@ -407,7 +407,13 @@ static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
 }
 
 /* Choice of the provider that an init string names (ofi_select.c), from the
- * environment of the job (ofi_env.c); addresses as text (ofi_addrstr.c). */
+ * environment of the job (ofi_env.c); addresses as text (ofi_peer.c). */
+
+static inline bool amg_ofi_format_is_ip(uint32_t format)
+{
+    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN ||
+           format == FI_SOCKADDR_IN6;
+}
 
 /* Is this the wildcard address? */
 bool amg_ofi_addr_is_any(uint32_t format, const void *addr);
@@ -449,7 +455,7 @@ unsigned amg_ofi_env_universe(void);
 /* For tests: the next fi_getinfo() counts as the first one. */
 void amg_ofi_env_forget(void);
 
-/* "ofi+STACK://" and the address; see the table in ofi_addrstr.c. */
+/* "ofi+STACK://" and the address; see the table in ofi_peer.c. */
 void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
     size_t len, char *ret_text);
 
@@ -469,9 +475,6 @@ bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
  * interface; HG_OPNOTSUPPORTED: no such provider here; the log says more. */
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
-
-/* All results of libfabric for this driver, for freeinfo; NULL: none. */
-struct fi_info *amg_ofi_select_all(void);
 
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);

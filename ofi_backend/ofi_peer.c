@@ -19,10 +19,25 @@
  * of 16 lists. A check that finds nothing to wait for moves the peer to
  * `resting`. A minute later a tick checks the peer, whose process may be gone;
  * but no rank of this job, whose end ends the job. So peers without traffic
- * cost no time in a tick, a peer with traffic a check a second. */
+ * cost no time in a tick, a peer with traffic a check a second.
+ *
+ * The text of an address:
+ *
+ *   the provider's format     the text
+ *   FI_SOCKADDR_IN            ofi+net://192.0.2.7:4242
+ *   FI_SOCKADDR_IN6           ofi+net://[2001:db8::7]:4242
+ *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
+ *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
+ *
+ * The part before "://" is the whole stack of providers, since both sides have
+ * to use the same one. A string that only names the protocol ("tcp://...", as a
+ * user types it) stands for the stack of this process. */
 #include "ofi_backend/ofi_peer.h"
 
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +47,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "transport/registry.h"
 
 /* Silence before a peer is checked; counts in the peer's time to answer. */
 #define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)
@@ -53,6 +69,206 @@ static const unsigned state_edges[AMG_OFI_PEER_STATES] = {
     [AMG_OFI_PEER_OPEN] = 1u << AMG_OFI_PEER_UNKNOWN,
     [AMG_OFI_PEER_INCOMPATIBLE] = 1u << AMG_OFI_PEER_UNKNOWN,
 };
+
+static const char hex_prefix[] = "0x";
+
+static void sockaddr_write(const void *addr, char *ret_text, size_t cap)
+{
+    const struct sockaddr_in *four = addr;
+    const struct sockaddr_in6 *six = addr;
+    char host[INET6_ADDRSTRLEN] = "?";
+
+    if (four->sin_family == AF_INET) {
+        inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
+        snprintf(ret_text, cap, "%s:%u", host, ntohs(four->sin_port));
+    } else {
+        inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
+        snprintf(ret_text, cap, "[%s]:%u", host, ntohs(six->sin6_port));
+    }
+}
+
+void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
+    size_t len, char *ret_text)
+{
+    const uint8_t *bytes = addr;
+    size_t used =
+        (size_t)snprintf(ret_text, AMG_OFI_TEXT_CAP, "ofi+%s://", facts->stack);
+
+    AMG_ASSERT(len <= AMG_OFI_ADDR_MAX);
+    if (amg_ofi_format_is_ip(facts->addr_format)) {
+        sockaddr_write(addr, ret_text + used, AMG_OFI_TEXT_CAP - used);
+        return;
+    }
+    if (facts->addr_format == FI_ADDR_STR) {
+        snprintf(ret_text + used, AMG_OFI_TEXT_CAP - used, "%.*s", (int)len,
+            (const char *)addr);
+        return;
+    }
+    used += (size_t)snprintf(
+        ret_text + used, AMG_OFI_TEXT_CAP - used, "%s", hex_prefix);
+    for (size_t i = 0; i < len; i++)
+        used += (size_t)snprintf(
+            ret_text + used, AMG_OFI_TEXT_CAP - used, "%02x", bytes[i]);
+}
+
+/* Calls the resolver, which may block. */
+static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
+    const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    const struct addrinfo hints = {
+        .ai_family = facts->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = AI_NUMERICSERV,
+    };
+    struct addrinfo *found = NULL;
+    struct amg_uri_host split;
+    char host[256];
+    char port[8];
+    int code = 0;
+
+    if (amg_uri_split_host(rest, &split) != HG_SUCCESS || split.port == 0 ||
+        split.name_len == 0 || split.name_len >= sizeof(host))
+        return HG_INVALID_ARG;
+    memcpy(host, split.name, split.name_len);
+    host[split.name_len] = '\0';
+    snprintf(port, sizeof(port), "%u", split.port);
+    code = getaddrinfo(host, port, &hints, &found);
+    if (code != 0) {
+        AMG_LOG_ERROR("addr", "the host '%s' of an address is not known: %s",
+            host, gai_strerror(code));
+        return HG_ADDRNOTAVAIL;
+    }
+    AMG_ASSERT(found->ai_addrlen <= AMG_OFI_ADDR_MAX);
+    memcpy(ret_addr, found->ai_addr, found->ai_addrlen);
+    *ret_len = (uint16_t)found->ai_addrlen;
+    freeaddrinfo(found);
+    return HG_SUCCESS;
+}
+
+/* Has the text only characters that occur in addresses that are strings? */
+static bool is_name(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && strchr(":/._-", *text) == NULL)
+            return false;
+    return true;
+}
+
+static hg_return_t string_read(
+    const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    size_t len = strlen(rest) + 1;
+
+    if (len < 2 || len > AMG_OFI_ADDR_MAX || !is_name(rest))
+        return HG_INVALID_ARG;
+    memcpy(ret_addr, rest, len);
+    *ret_len = (uint16_t)len;
+    return HG_SUCCESS;
+}
+
+static hg_return_t hex_read(const char *rest, void *ret_addr, uint16_t *ret_len)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t *bytes = ret_addr;
+    size_t len = strlen(hex_prefix);
+
+    if (strncmp(rest, hex_prefix, len) != 0)
+        return HG_INVALID_ARG;
+    rest += len;
+    len = strlen(rest);
+    if (len == 0 || len % 2 != 0 || len / 2 > AMG_OFI_ADDR_MAX ||
+        strspn(rest, digits) != len)
+        return HG_INVALID_ARG;
+    for (size_t i = 0; i < len; i += 2)
+        bytes[i / 2] = (uint8_t)((strchr(digits, rest[i]) - digits) << 4 |
+                                 (strchr(digits, rest[i + 1]) - digits));
+    *ret_len = (uint16_t)(len / 2);
+    return HG_SUCCESS;
+}
+
+/* Is the scheme, without "ofi+", our stack, or the first layer of our stack? */
+static bool stack_is_mine(
+    const struct amg_ofi_facts *facts, const char *name, size_t len)
+{
+    size_t first = strcspn(facts->stack, ";");
+
+    if (strlen(facts->stack) == len && strncmp(facts->stack, name, len) == 0)
+        return true;
+    if (first == len && strncmp(facts->stack, name, len) == 0)
+        return true;
+    /* Mercury's other name of a stack over ofi_rxm. */
+    if (strcmp(facts->stack + first, ";ofi_rxm") == 0 &&
+        len == first + strlen("_rxm") &&
+        strncmp(facts->stack, name, first) == 0 &&
+        strncmp(name + first, "_rxm", strlen("_rxm")) == 0)
+        return true;
+    /* "net" and "tcp" are names of the same wire protocol; see ofi_select.c. */
+    return first == 3 && strncmp(facts->stack, "net", 3) == 0 && len == 3 &&
+           strncmp(name, "tcp", 3) == 0;
+}
+
+hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
+    const char *text, void *ret_addr, uint16_t *ret_len)
+{
+    struct amg_uri uri = {.class_len = 0};
+    hg_return_t rc = amg_uri_split(text, &uri);
+    size_t skip = uri.class_len == 0 ? 0 : uri.class_len + 1;
+
+    if (skip > 0 && (skip != 4 || strncmp(uri.scheme, "ofi+", skip) != 0))
+        rc = HG_INVALID_ARG;
+    if (rc == HG_SUCCESS &&
+        stack_is_mine(facts, uri.scheme + skip, uri.scheme_len - skip)) {
+        rc = amg_ofi_format_is_ip(facts->addr_format)
+                 ? sockaddr_read(facts, uri.rest, ret_addr, ret_len)
+             : facts->addr_format == FI_ADDR_STR
+                 ? string_read(uri.rest, ret_addr, ret_len)
+                 : hex_read(uri.rest, ret_addr, ret_len);
+    } else if (rc == HG_SUCCESS && skip > 0) {
+        AMG_LOG_ERROR("addr",
+            "'%s' is of another provider than this class, which uses ofi+%s; "
+            "open both with the same init string",
+            text, facts->stack);
+        return HG_ADDRNOTAVAIL;
+    } else {
+        rc = HG_INVALID_ARG;
+    }
+    if (rc == HG_INVALID_ARG)
+        AMG_LOG_ERROR("addr", "'%s' is no address of ofi+%s%s", text,
+            facts->stack,
+            amg_ofi_format_is_ip(facts->addr_format)
+                ? "; these look like ofi+tcp://host:port"
+                : "");
+    return rc;
+}
+
+static bool is_ip(int family, const void *addr, size_t len)
+{
+    struct sockaddr_in head; /* IPv6 also begins with family, port */
+
+    if (len != (family == AF_INET ? sizeof(head) : sizeof(struct sockaddr_in6)))
+        return false;
+    memcpy(&head, addr, sizeof(head));
+    return head.sin_family == family && head.sin_port != 0;
+}
+
+bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
+    const void *addr, size_t len, size_t own_len)
+{
+    if (len == 0 || len > AMG_OFI_ADDR_MAX)
+        return false;
+    switch (facts->addr_format) {
+    case FI_SOCKADDR_IN:
+        return is_ip(AF_INET, addr, len);
+    case FI_SOCKADDR_IN6:
+        return is_ip(AF_INET6, addr, len);
+    case FI_SOCKADDR:
+        return is_ip(AF_INET, addr, len) || is_ip(AF_INET6, addr, len);
+    case FI_ADDR_STR:
+        return len > 1 && memchr(addr, '\0', len) != NULL && is_name(addr);
+    default:
+        return len == own_len;
+    }
+}
 
 static bool token_read(uint64_t *ret_token)
 {
@@ -308,34 +524,6 @@ void amg_ofi_peer_unref_locked(struct amg_peer *peer)
         peer_free_locked(peer);
 }
 
-hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer)
-{
-    struct amg_ofi_domain *domain = peer->domain;
-    char text[AMG_OFI_TEXT_CAP];
-    int count = 0;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (peer->is_stale && peer->posts_in_flight == 0) {
-        /* The provider must not use the old connection for the process that now
-         * has the address. */
-        if (peer->fi_addr != FI_ADDR_NOTAVAIL)
-            (void)amg_ofi_call->av_remove(domain->fi.av, peer->fi_addr);
-        peer->fi_addr = FI_ADDR_NOTAVAIL;
-        peer->is_stale = false;
-    }
-    if (peer->fi_addr != FI_ADDR_NOTAVAIL)
-        return HG_SUCCESS;
-    count = amg_ofi_call->av_insert(domain->fi.av, peer->addr, &peer->fi_addr);
-    if (count == 1)
-        return HG_SUCCESS;
-    peer->fi_addr = FI_ADDR_NOTAVAIL;
-    if (count < 0)
-        return amg_ofi_error(count, "inserting an address");
-    AMG_LOG_ERROR("addr", "ofi: the provider does not accept the address %s",
-        amg_ofi_peer_text(peer, text));
-    return HG_ADDRNOTAVAIL;
-}
-
 void amg_ofi_peer_set_state_locked(
     struct amg_peer *peer, enum amg_ofi_peer_state next)
 {
@@ -391,21 +579,8 @@ void amg_ofi_peer_set_deadline(struct amg_peer *peer)
         amg_ofi_clock_ns(peer->domain) + peer->domain->connect_ns;
 }
 
-void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
-{
-    struct amg_ofi_domain *domain = peer->domain;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    AMG_ASSERT(ticks > 0 && ticks < AMG_OFI_WHEEL);
-    if (amg_link_is_listed(&peer->look.link))
-        amg_list_remove(&peer->look.link);
-    peer->look.is_watched = true;
-    peer->look.tick = domain->clock.tick + ticks;
-    amg_list_push(&domain->peers.wheel[peer->look.tick % AMG_OFI_WHEEL],
-        &peer->look.link);
-}
-
-unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
+/* Ticks until the silence of the peer matters; at least 1. */
+static unsigned patience_of(const struct amg_peer *peer)
 {
     uint64_t connect_ticks = peer->domain->connect_ns / AMG_OFI_TICK_NS;
     unsigned silent = peer->domain->clock.tick - peer->heard_tick;
@@ -414,6 +589,22 @@ unsigned amg_ofi_peer_patience(const struct amg_peer *peer)
                         : AMG_OFI_SILENT_TICKS;
 
     return silent < most ? most - silent : 1;
+}
+
+void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks)
+{
+    struct amg_ofi_domain *domain = peer->domain;
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (ticks == 0)
+        ticks = patience_of(peer);
+    AMG_ASSERT(ticks < AMG_OFI_WHEEL);
+    if (amg_link_is_listed(&peer->look.link))
+        amg_list_remove(&peer->look.link);
+    peer->look.is_watched = true;
+    peer->look.tick = domain->clock.tick + ticks;
+    amg_list_push(&domain->peers.wheel[peer->look.tick % AMG_OFI_WHEEL],
+        &peer->look.link);
 }
 
 struct amg_peer *amg_ofi_peer_next_watched_locked(
@@ -442,14 +633,6 @@ void amg_ofi_peer_set_pending_locked(struct amg_peer *peer)
         return;
     peer->is_pending = true;
     amg_list_push(&peer->domain->peers.pending, &peer->pending);
-}
-
-void amg_ofi_peer_break_locked(struct amg_peer *peer, int code)
-{
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    AMG_ASSERT(code > 0);
-    peer->broken = code;
-    amg_ofi_peer_set_pending_locked(peer);
 }
 
 void amg_ofi_peer_connect_locked(struct amg_peer *peer)

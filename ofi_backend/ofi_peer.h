@@ -21,8 +21,6 @@ void amg_ofi_peer_unref_locked(struct amg_peer *peer);
 /* The peer at this address, without a reference; NULL: not known. */
 struct amg_peer *amg_ofi_peer_find_locked(
     const struct amg_ofi_domain *domain, const void *addr, uint16_t len);
-/* Inserts the address into the provider's table. HG_NOMEM, HG_ADDRNOTAVAIL. */
-hg_return_t amg_ofi_peer_insert_locked(struct amg_peer *peer);
 void amg_ofi_peer_set_state_locked(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
 /* Address string of the peer, in the AMG_OFI_TEXT_CAP bytes of `ret_text`. */
@@ -42,15 +40,14 @@ static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* The tick after so many ticks checks the peer. */
+/* The tick after so many ticks checks the peer; 0: when the silence of the peer
+ * matters. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
-/* Ticks until the silence of the peer matters; at least 1. */
-unsigned amg_ofi_peer_patience(const struct amg_peer *peer);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
 {
     if (!AMG_LIKELY(peer->look.is_watched))
-        amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
+        amg_ofi_peer_look_in_locked(peer, 0);
 }
 /* The watched peer behind `peer`; if that is NULL, the first. NULL: no more. */
 struct amg_peer *amg_ofi_peer_next_watched_locked(
@@ -64,9 +61,6 @@ bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
 /* Has the next poll send all messages that wait for the peer. */
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
-/* Has the next poll lose the peer; not now, as the caller still uses operations
- * that would end. `code`: of libfabric, positive. */
-void amg_ofi_peer_break_locked(struct amg_peer *peer, int code);
 /* Connects to an unknown peer; messages to that peer wait for the answer. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
 /* After an error: checks by a CONNECT that the peer is still there. */

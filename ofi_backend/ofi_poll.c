@@ -209,7 +209,7 @@ static void look_next_locked(struct amg_peer *peer)
     if (peer->state == AMG_OFI_PEER_CONNECTING || amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_look_in_locked(peer, 1);
     else if (amg_ofi_peer_is_awaited(peer))
-        amg_ofi_peer_look_in_locked(peer, amg_ofi_peer_patience(peer));
+        amg_ofi_peer_look_in_locked(peer, 0);
     if (peer->look.is_watched || peer->state == AMG_OFI_PEER_UNKNOWN ||
         (peer->state == AMG_OFI_PEER_OPEN && domain->is_joined))
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Choice of the provider, address and NIC that an init string names.
+/* Choice of the provider, address and NIC that an init string names, and a list
+ * of all providers over which a domain can be opened, for amalgam_info.
  *
  * A protocol is a list of provider stacks, best first. Libfabric chooses the
  * stack of "tcp". Since 1.18 "tcp" has reliable datagrams of its own; before,
@@ -35,6 +36,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "na_types.h"
+#include "ofi_backend/ofi_peer.h"
 #include "transport/registry.h"
 
 /* Oldest version that was tested; version that this code was written against.
@@ -58,6 +60,9 @@ enum {
     RANK_LOOPBACK = 2,
     RANK_OTHER_FAMILY = 4,
     BITS_PER_BYTE = 8,
+    NICS_CAP = 256,
+    DEMANDS_CAP = 128,
+    INIT_CAP = AMG_OFI_STACK_CAP + 8,
     STACKS_MAX = 3,
     PIECE_LEN_MAX = 1 << 30,
     KEY_LEN_FULL = 8,
@@ -132,12 +137,6 @@ static const uint8_t *ip_of(const struct sockaddr *addr)
 static size_t ip_len(int family)
 {
     return family == AF_INET ? sizeof(struct in_addr) : IP_LEN;
-}
-
-static bool is_ip_format(uint32_t format)
-{
-    return format == FI_SOCKADDR || format == FI_SOCKADDR_IN ||
-           format == FI_SOCKADDR_IN6;
 }
 
 static bool is_loopback(int family, const uint8_t *ip)
@@ -388,7 +387,7 @@ static int bind_rank(const struct bind_addr *bind, const struct fi_info *info)
     const uint8_t *ip = NULL;
     int rank = 0;
 
-    if (!is_ip_format(info->addr_format))
+    if (!amg_ofi_format_is_ip(info->addr_format))
         return 0; /* not an IP address: no subnet, no family */
     ip = ip_of(addr);
     if (ip == NULL)
@@ -418,7 +417,7 @@ bool amg_ofi_addr_is_any(uint32_t format, const void *addr)
     const struct sockaddr *any = addr;
     const uint8_t *ip = NULL;
 
-    if (!is_ip_format(format))
+    if (!amg_ofi_format_is_ip(format))
         return false;
     ip = ip_of(any);
     return ip != NULL && is_wildcard(any->sa_family, ip);
@@ -453,7 +452,7 @@ static void iface_of(const struct fi_info *info, char *ret_iface)
     struct ifaddrs *all = NULL;
 
     ret_iface[0] = '\0';
-    if (info->src_addr == NULL || !is_ip_format(info->addr_format) ||
+    if (info->src_addr == NULL || !amg_ofi_format_is_ip(info->addr_format) ||
         getifaddrs(&all) != 0)
         return;
     for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next)
@@ -853,7 +852,113 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
     return HG_SUCCESS;
 }
 
-struct fi_info *amg_ofi_select_all(void)
+static const struct {
+    int bit;
+    const char *name;
+} demand_names[] = {
+    {FI_MR_LOCAL, "also what is sent"},
+    {FI_MR_VIRT_ADDR, "virtual addresses"},
+    {FI_MR_ALLOCATED, "pages that are there"},
+    {FI_MR_PROV_KEY, "its own keys"},
+    {FI_MR_ENDPOINT, "bound to the endpoint"},
+};
+
+/* Adds a word to a list with commas that lacks it, if there is room. */
+static void word_add(char *list, size_t cap, const char *word)
+{
+    size_t used = strlen(list);
+    size_t len = strlen(word);
+    const char *at = list;
+
+    while ((at = strstr(at, word)) != NULL) {
+        if ((at == list || at[-1] == ' ') &&
+            (at[len] == ',' || at[len] == '\0'))
+            return;
+        at += len;
+    }
+    if (used + len + sizeof(", ") <= cap)
+        snprintf(list + used, cap - used, "%s%s", used == 0 ? "" : ", ", word);
+}
+
+static void demands_write(int mode, char *ret_text)
+{
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < sizeof(demand_names) / sizeof(demand_names[0]); i++)
+        if ((mode & demand_names[i].bit) != 0)
+            word_add(ret_text, DEMANDS_CAP, demand_names[i].name);
+    if (ret_text[0] == '\0')
+        strcpy(ret_text, "none");
+}
+
+static void nics_write(
+    const struct fi_info *all, const char *stack, char *ret_text)
+{
+    ret_text[0] = '\0';
+    for (; all != NULL; all = all->next)
+        if (strcmp(all->fabric_attr->prov_name, stack) == 0 &&
+            all->domain_attr->name != NULL)
+            word_add(ret_text, NICS_CAP, all->domain_attr->name);
+}
+
+static bool is_first(const struct fi_info *all, const struct fi_info *info)
+{
+    for (; all != info; all = all->next)
+        if (strcmp(all->fabric_attr->prov_name, info->fabric_attr->prov_name) ==
+            0)
+            return false;
+    return true;
+}
+
+/* Opens a domain over the stack and describes it. False: the open failed. */
+static bool stack_tell(const struct fi_info *all, const char *stack,
+    void (*each)(const struct amg_provider *provider, void *arg), void *arg)
+{
+    const struct amg_open how = {
+        .info = "", .protocol = stack, .is_listening = true, .max_contexts = 1};
+    struct amg_domain *base = NULL;
+    const struct amg_ofi_domain *domain = NULL;
+    struct amg_limits limits;
+    char init[INIT_CAP];
+    char address[AMG_OFI_TEXT_CAP];
+    char nics[NICS_CAP];
+    char demands[DEMANDS_CAP];
+
+    if (amg_ofi_transport.domain.open(&how, &base) != HG_SUCCESS)
+        return false;
+    domain = amg_ofi_domain_of(base);
+    amg_ofi_transport.domain.limits(base, &limits);
+    snprintf(init, sizeof(init), "ofi+%s", stack);
+    nics_write(all, stack, nics);
+    demands_write(domain->fi.info->domain_attr->mr_mode, demands);
+    each(
+        &(struct amg_provider){
+            .init = init,
+            .address = amg_ofi_peer_text(domain->self, address),
+            .nics = nics,
+            .demands = demands,
+            .message_len = limits.request_len,
+            .credits = limits.credits,
+            .inject_len = domain->facts.inject_len,
+            .piece_len = domain->facts.piece_len,
+            .piece_segments = domain->facts.rma_iov_max,
+            .key_len = (unsigned)domain->fi.info->domain_attr->mr_key_size,
+            .can_sleep = domain->facts.can_sleep,
+        },
+        arg);
+    amg_ofi_transport.domain.close(base);
+    return true;
+}
+
+static void versions_tell(char *ret_loaded, char *ret_built, size_t cap)
+{
+    uint32_t there = amg_ofi_call->version();
+
+    snprintf(ret_loaded, cap, "%u.%u", FI_MAJOR(there), FI_MINOR(there));
+    snprintf(ret_built, cap, "%d.%d", FI_MAJOR_VERSION, FI_MINOR_VERSION);
+}
+
+/* All results of libfabric for this driver, for freeinfo; NULL: none. */
+static struct fi_info *select_all(void)
 {
     const struct amg_open how = {.info = ""};
     const struct amg_ofi_auth none = {.len = 0};
@@ -869,3 +974,40 @@ struct fi_info *amg_ofi_select_all(void)
     amg_ofi_call->freeinfo(hints);
     return all;
 }
+
+static unsigned providers_list(
+    void (*each)(const struct amg_provider *provider, void *arg), void *arg)
+{
+    struct fi_info *all = select_all();
+    unsigned count = 0;
+
+    for (const struct fi_info *info = all; info != NULL; info = info->next)
+        if (is_first(all, info) &&
+            stack_tell(all, info->fabric_attr->prov_name, each, arg))
+            count++;
+    if (all != NULL)
+        amg_ofi_call->freeinfo(all);
+    return count;
+}
+
+static bool provider_has(const char *protocol, const char *info)
+{
+    const struct amg_open how = {.info = info,
+        .protocol = protocol,
+        .is_listening = true,
+        .max_contexts = 1};
+    struct fi_info *found = NULL;
+    struct amg_ofi_facts facts;
+
+    AMG_ASSERT(protocol != NULL && info != NULL);
+    if (amg_ofi_select(&how, &found, &facts) != HG_SUCCESS)
+        return false;
+    amg_ofi_call->freeinfo(found);
+    return true;
+}
+
+const struct amg_providers amg_ofi_providers = {
+    .versions = versions_tell,
+    .list = providers_list,
+    .has = provider_has,
+};

@@ -236,6 +236,16 @@ static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
     amg_list_remove(&msgbuf->post.waiting);
 }
 
+/* Has the next poll lose the peer; not now, as the caller still uses operations
+ * that would end. `code`: of libfabric, positive. */
+static void peer_break_locked(struct amg_peer *peer, int code)
+{
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(code > 0);
+    peer->broken = code;
+    amg_ofi_peer_set_pending_locked(peer);
+}
+
 static void on_sent_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error)
 {
@@ -254,7 +264,7 @@ static void on_sent_locked(struct amg_ofi_domain *domain,
         peer->conn.sending--;
     msgbuf_left_locked(msgbuf, error == 0 ? HG_SUCCESS : HG_HOSTUNREACH);
     if (error != 0 && peer->conn.epoch == epoch)
-        amg_ofi_peer_break_locked(peer, error < 0 ? -error : error);
+        peer_break_locked(peer, error < 0 ? -error : error);
     amg_ofi_peer_unref_locked(peer);
 }
 
@@ -329,7 +339,7 @@ static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
     peer->domain->peers.unsent_count++;
     amg_ofi_peer_set_pending_locked(peer);
     if (code != -FI_EAGAIN)
-        amg_ofi_peer_break_locked(peer, (int)-code);
+        peer_break_locked(peer, (int)-code);
     else if (peer->state == AMG_OFI_PEER_UNKNOWN ||
              peer->state == AMG_OFI_PEER_CLAIMED)
         amg_ofi_peer_connect_locked(peer);
@@ -446,7 +456,7 @@ void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
         "no memory to answer %s; operations in flight with it end, and "
         "both sides reconnect",
         amg_ofi_peer_text(peer, text));
-    amg_ofi_peer_break_locked(peer, FI_ENOMEM);
+    peer_break_locked(peer, FI_ENOMEM);
 }
 
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep)

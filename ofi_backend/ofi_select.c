@@ -171,43 +171,35 @@ static int family_of(const char *host)
     return inet_pton(AF_INET6, bare, ip) == 1 ? AF_INET6 : AF_UNSPEC;
 }
 
-/* Address of an interface, as text: link-local only if there is no other. */
-static bool iface_read(const char *name, int family, char *ret_host)
+/* Reads an address of the named interface, of the wanted family: IPv4 before
+ * IPv6, and link-local addresses last. False: there is none. */
+static bool iface_read(struct bind_addr *bind)
 {
+    enum { LINK = 1, SIX = 2, NONE = 4 };
+    unsigned best = NONE;
     struct ifaddrs *all = NULL;
-    const struct ifaddrs *at = NULL;
-    char text[HOST_CAP];
-    bool is_found = false;
+    char text[INET6_ADDRSTRLEN];
 
     if (getifaddrs(&all) != 0)
         return false;
-    for (at = all; at != NULL; at = at->ifa_next) {
+    for (const struct ifaddrs *at = all; at != NULL; at = at->ifa_next) {
         const uint8_t *ip = ip_of(at->ifa_addr);
+        int family = ip == NULL ? AF_UNSPEC : at->ifa_addr->sa_family;
+        unsigned rank = family == AF_INET6 ? SIX : 0;
 
-        if (ip == NULL || strcmp(at->ifa_name, name) != 0 ||
-            at->ifa_addr->sa_family != family ||
-            (is_found && is_link_local(family, ip)) ||
-            inet_ntop(family, ip, text, sizeof(text)) == NULL)
+        if (ip == NULL || strcmp(at->ifa_name, bind->given) != 0 ||
+            (bind->family != AF_UNSPEC && bind->family != family))
             continue;
-        strcpy(ret_host, text);
-        if (is_link_local(family, ip) && family == AF_INET6)
-            snprintf(ret_host, HOST_CAP, "%.60s%%%.60s", text, name);
-        is_found = true;
-        if (!is_link_local(family, ip))
-            break;
+        rank += is_link_local(family, ip) ? LINK : 0;
+        if (rank >= best || inet_ntop(family, ip, text, sizeof(text)) == NULL)
+            continue;
+        best = rank;
+        snprintf(bind->host, HOST_CAP, "%s%s%.60s", text,
+            rank == SIX + LINK ? "%" : "",
+            rank == SIX + LINK ? at->ifa_name : "");
     }
     freeifaddrs(all);
-    return is_found;
-}
-
-/* Reads the address of the named interface: of the wanted family; without a
- * wish, IPv4 before IPv6. */
-static bool iface_find(struct bind_addr *bind)
-{
-    if (bind->family != AF_UNSPEC)
-        return iface_read(bind->given, bind->family, bind->host);
-    return iface_read(bind->given, AF_INET, bind->host) ||
-           iface_read(bind->given, AF_INET6, bind->host);
+    return best < NONE;
 }
 
 static hg_return_t host_read(struct bind_addr *bind)
@@ -218,7 +210,7 @@ static hg_return_t host_read(struct bind_addr *bind)
     if (bind->given[0] == '\0')
         return HG_SUCCESS;
     if (if_nametoindex(bind->given) != 0) {
-        if (iface_find(bind))
+        if (iface_read(bind))
             return HG_SUCCESS;
         AMG_LOG_ERROR("cls",
             "the interface %s has no %s address; give it one, or name a host",

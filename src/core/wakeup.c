@@ -116,6 +116,7 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
     struct amg_wakeup *wakeup = &context->wakeup;
     int fd = -1;
 
+    AMG_ASSERT_HELD(&wakeup->lock);
     wakeup->event_fds[who] = amg_eventfd_open();
     if (wakeup->event_fds[who] >= 0)
         fd = fd_make(context, wakeup->event_fds[who]);

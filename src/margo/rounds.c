@@ -313,8 +313,9 @@ struct timespec amg_margo_moment(unsigned time_ms)
     return moment;
 }
 
-/* Blocks the loop, but not its stream, for that time, or until woken. */
-static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
+/* Blocks the loop, but not its stream, for that time, or until woken. The
+ * caller holds the mutex. */
+static void timed_wait(margo_instance_id mid, unsigned time_ms)
 {
     struct timespec moment = amg_margo_moment(time_ms);
 
@@ -326,7 +327,7 @@ static void timed_wait_locked(margo_instance_id mid, unsigned time_ms)
 static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
-    timed_wait_locked(mid, 1);
+    timed_wait(mid, 1);
     ABT_mutex_unlock(mutex_of(mid));
 }
 
@@ -349,7 +350,7 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
     amg_margo_counts_sync(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
-        timed_wait_locked(mid, bound_ms);
+        timed_wait(mid, bound_ms);
     atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
 }

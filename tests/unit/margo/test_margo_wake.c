@@ -10,22 +10,27 @@
 #include <cmocka.h>
 
 #include "base/assert.h"
+#include "margo-util.h"
 #include "margo.h"
 #include "margo/instance.h"
 
 #if defined(AMG_TEST_POINTS)
-enum { TURNS = 20, YIELDS = 20000 };
+enum { TURNS = 5, ROUNDS = 4 };
 
 static margo_instance_id mid;
 static unsigned wakes;
 static bool was_open;
 
-/* Gives the loop time to end before it is woken. */
+/* Waits until the loop has made rounds, of which the first may be its last. */
 static void wait_at_point(const char *name)
 {
+    uint64_t rounds = 0;
+
     if (strcmp(name, "margo.wake") != 0 || !mid->is_draining)
         return;
-    for (unsigned i = 0; i < YIELDS && mid->hg_context != NULL; i++)
+    rounds = margo_get_num_progress_calls(mid) + ROUNDS;
+    while (
+        mid->hg_context != NULL && margo_get_num_progress_calls(mid) < rounds)
         sched_yield();
     wakes++;
     was_open = was_open && mid->hg_context != NULL;

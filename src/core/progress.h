@@ -23,6 +23,18 @@ static inline void amg_progress_disown(hg_context_t *context)
         amg_cq_hand_over(&context->cq);
 }
 
+/* Becomes the owner of a context that nobody else makes progress of, or waits
+ * for. */
+static inline bool amg_progress_own_alone(hg_context_t *context)
+{
+    if (!amg_progress_own(context))
+        return false;
+    if (!amg_cq_is_awaited(&context->cq))
+        return true;
+    amg_progress_disown(context);
+    return false;
+}
+
 /* Gives up ownership to callers that wait; an armed thread stays armed. */
 static inline void amg_progress_disown_to_callers(hg_context_t *context)
 {

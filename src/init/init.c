@@ -272,15 +272,9 @@ static hg_return_t context_end(hg_context_t *context)
 
     if (rc != HG_SUCCESS)
         return rc;
-    if (!amg_progress_own(context)) {
+    if (!amg_progress_own_alone(context)) {
         AMG_LOG_WARNING("ctx",
             "the context stays open: another thread is in HG_Progress()");
-        return HG_BUSY;
-    }
-    if (amg_cq_is_awaited(&context->cq)) {
-        AMG_LOG_WARNING("ctx",
-            "the context stays open: another thread waits in HG_Progress()");
-        amg_progress_disown(context);
         return HG_BUSY;
     }
     amg_context_close(context);

@@ -33,9 +33,6 @@
 #include "base/lock.h"
 #include "base/process.h"
 
-/* Bits of the doorbells that a queued entry signals. */
-#define HEEDING (1u << AMG_CQ_OWNER | 1u << AMG_CQ_LOOP)
-
 /* The number that a thread of a list adds to `waiting`. */
 static uint64_t one_of(enum amg_waits kind)
 {
@@ -48,6 +45,7 @@ static void waiters_init(struct amg_cq_waiters *waiters)
 {
     atomic_init(&waiters->waiting, 0);
     atomic_init(&waiters->epoch, 0);
+    waiters->heeding = 1u << AMG_CQ_OWNER | 1u << AMG_CQ_LOOP;
     for (unsigned kind = 0; kind < AMG_WAITS_KINDS; kind++)
         amg_list_init(&waiters->lists[kind]);
     for (unsigned who = 0; who < AMG_CQ_WAITERS; who++) {
@@ -173,7 +171,7 @@ void amg_cq_pushed_unlock(struct amg_cq *cq)
     atomic_uint *owner = first_mark_locked(cq, AMG_WAITS_TO_OWN, true);
     atomic_uint *runner = first_mark_locked(cq, AMG_WAITS_FOR_ENTRY, true);
 
-    doorbells_signal_locked(cq, amg_cq_waiting(cq) & HEEDING);
+    doorbells_signal_locked(cq, amg_cq_waiting(cq) & cq->waiters.heeding);
     amg_bias_unlock(&cq->lock);
     word_wake(owner);
     word_wake(runner);
@@ -259,6 +257,13 @@ void amg_cq_leave(
     atomic_thread_fence(memory_order_seq_cst); /* like amg_cq_enter() */
 }
 
+void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who)
+{
+    amg_bias_lock(&cq->lock);
+    cq->waiters.heeding |= 1u << who;
+    amg_bias_unlock(&cq->lock);
+}
+
 void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd)
 {
     amg_bias_lock(&cq->lock);
@@ -272,8 +277,9 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
 
     amg_bias_lock(&cq->lock);
     AMG_ASSERT(cq->waiters.event_fds[who] >= 0);
-    is_quiet = (who == AMG_CQ_THREAD || amg_cq_is_empty(cq)) &&
-               amg_cq_epoch(cq) == epoch;
+    is_quiet =
+        ((cq->waiters.heeding & 1u << who) == 0 || amg_cq_is_empty(cq)) &&
+        amg_cq_epoch(cq) == epoch;
     if (is_quiet)
         waiting_set_locked(cq, amg_cq_waiting(cq) | 1u << who);
     amg_bias_unlock(&cq->lock);

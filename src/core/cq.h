@@ -62,6 +62,7 @@ struct amg_cq_waiters {
      * between is not lost. */
     atomic_uint epoch;
     struct amg_list lists[AMG_WAITS_KINDS];
+    unsigned heeding; /* bits of the doorbells that an entry signals */
     int event_fds[AMG_CQ_WAITERS]; /* -1: no waiter uses it */
     bool is_signaled[AMG_CQ_WAITERS];
 };
@@ -119,16 +120,18 @@ void amg_cq_hand_over(struct amg_cq *cq);
 void amg_cq_ring(struct amg_cq *cq);
 
 /* After a push that found waiters: unlocks the queue and wakes the first thread
- * of each list that may run the entry, the owner, and the event loop. The
- * progress thread runs no entry of this queue. */
+ * of each list that may run the entry, and those that heed entries. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
+
+/* An entry signals the doorbell of `who` from now on: it runs entries of this
+ * queue. So do the owner and the event loop from the start. */
+void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Sets the doorbell of `who`, which may arm from now on. */
 void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
 
-/* Announces that `who` is about to block on its doorbell. False: an entry is
- * queued, unless `who` is the progress thread, or there was a wake since
- * `epoch`. */
+/* Announces that `who` is about to block on its doorbell. False: an entry that
+ * `who` heeds is queued, or there was a wake since `epoch`. */
 bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch);
 /* Withdraws the announcement, if any, and drains the doorbell. */
 void amg_cq_disarm(struct amg_cq *cq, enum amg_cq_who who);

@@ -144,7 +144,7 @@ enum {
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
-    SEEN = 8,        /* contexts that a thread remembers */
+    SEEN = 64,       /* contexts that a thread remembers */
 };
 
 /* State of a wait of the progress owner. */
@@ -423,8 +423,8 @@ AMG_NOINLINE static hg_return_t waiter_wait(
         return owner_progress(context, timeout_ms, deadline_ns);
     if (amg_progress_own(context)) /* a role that nobody has */
         amg_progress_disown(context);
-    if (!amg_cq_is_empty(
-            &context->cq)) /* the wake may have been for an entry */
+    /* The wake may have been for an entry. A thread that is due takes one. */
+    if (amg_cq_count(&context->cq) > is_due)
         amg_cq_wake_first(&context->cq, AMG_WAITS_TO_OWN);
     return is_due ? HG_SUCCESS : HG_TIMEOUT;
 }
@@ -604,6 +604,7 @@ static inline void entries_left(hg_context_t *context, unsigned count)
     amg_context_send_unsent(context);
     if (count > 0) {
         atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst); /* base/bias.h */
         if (!AMG_LIKELY(!is_shared(context)))
             ran_tell(context);
     }

@@ -94,20 +94,23 @@ static uint64_t sleep_end_ns(uint64_t now_ns, uint64_t until_ns, uint64_t ns)
 }
 
 /* Sleeps until the owner leaves: the owner sees the announcement, or this
- * thread sees that the owner has left (base/bias.h). */
-static void sleep_behind(struct amg_standby *standby, uint64_t until_ns)
+ * thread sees that the owner has left (base/bias.h). False: has not slept. */
+static bool sleep_behind(struct amg_standby *standby, uint64_t until_ns)
 {
     hg_context_t *context = standby->context;
     bool is_owner = false;
 
     if (!amg_cq_arm(&context->cq, AMG_CQ_THREAD, amg_cq_epoch(&context->cq)))
-        return;
+        return false;
     is_owner = amg_progress_own(context);
     if (!is_owner)
         amg_wakeup_timed_wait(context, until_ns);
     amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
-    if (is_owner)
+    if (is_owner) {
+        standby->kept = 0;
         amg_progress_disown(context);
+    }
+    return !is_owner;
 }
 
 /* Sleeps for a nap, unless called. */
@@ -134,10 +137,9 @@ static bool stand_by(struct amg_standby *standby, uint64_t until_ns)
         return was_due;
     }
     if (standby->kept >= KEPT_NAPS &&
-        amg_wakeup_fd(standby->context, AMG_CQ_THREAD) >= 0) {
-        sleep_behind(standby, sleep_end_ns(now_ns, until_ns, AMG_WAIT_LONG_NS));
+        amg_wakeup_fd(standby->context, AMG_CQ_THREAD) >= 0 &&
+        sleep_behind(standby, sleep_end_ns(now_ns, until_ns, AMG_WAIT_LONG_NS)))
         return true;
-    }
     standby->kept++;
     nap(standby, now_ns, until_ns);
     return true;
@@ -242,6 +244,8 @@ void amg_standby_begin(
                                    : context->wakeup.is_not_pollable;
     standby->turns =
         atomic_load_explicit(&context->turns, memory_order_relaxed);
+    if (!amg_role.is_library_thread)
+        amg_cq_heed(&context->cq, AMG_CQ_THREAD);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) >= 0)
         amg_cq_disarm(&context->cq, AMG_CQ_THREAD);
 }

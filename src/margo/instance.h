@@ -59,9 +59,9 @@ struct amg_margo_wakeup {
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* the loop blocks until progress is needed */
     atomic_bool is_moving; /* the loop moves to another pool: has to yield */
-    /* The loop blocks until progress is needed, or backs off. Pairs with the
-     * counter of operations: see amg_margo_operation_begin(). */
-    atomic_bool is_gated;
+    /* Number of loops that block until progress is needed, or back off. Pairs
+     * with the counter of operations: see amg_margo_operation_begin(). */
+    atomic_uint gated;
     /* Guards `wakes`; the condition signals its changes. */
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
@@ -293,10 +293,10 @@ static inline void amg_margo_counts_sync(margo_instance_id mid)
  * ends. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* The loop sets is_gated before it reads the count: either the loop sees
-     * the operation, or this thread sees is_gated. */
+    /* A loop counts in `gated` before it reads the count of operations: either
+     * the loop sees the operation, or this thread sees `gated`. */
     amg_margo_count(mid, &mid->operations, 1u);
-    if (atomic_load_explicit(&mid->wakeup.is_gated, memory_order_seq_cst))
+    if (atomic_load_explicit(&mid->wakeup.gated, memory_order_seq_cst) > 0)
         amg_margo_wake(mid);
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)

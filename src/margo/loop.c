@@ -25,25 +25,15 @@
 #include "margo/runtime.h"
 #include "mercury.h"
 
-/* Ends the step of the first loop, if that loop stands by. */
-static void standby_call(margo_instance_id mid)
-{
-    struct amg_margo_loop *loop = mid->loop;
-
-    if (atomic_load_explicit(&loop->second.is_there, memory_order_acquire))
-        amg_standby_call(&loop->standby, mid->hg_context);
-}
-
 void amg_margo_wake(margo_instance_id mid)
 {
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* The caller stores before it reads is_gated, and the loop sets is_gated
-     * before it reads what was stored: caller or loop sees the other's
-     * store. */
+    /* The caller stores before it reads `gated`, and a loop counts there before
+     * it reads what was stored: caller or loop sees the other's store. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&wakeup->is_gated, memory_order_seq_cst)) {
+    if (atomic_load_explicit(&wakeup->gated, memory_order_seq_cst) > 0) {
         ABT_mutex_lock(mutex);
         wakeup->wakes++;
         ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&wakeup->cond));
@@ -52,7 +42,10 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    standby_call(mid);
+    /* Also if the second loop has ended just now: the first may be in a step.
+     */
+    if (mid->loop->has_second)
+        amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
 }
 
@@ -126,8 +119,9 @@ static AMG_NOINLINE void role_set(bool polls_always)
 static void second_dismiss(margo_instance_id mid)
 {
     struct amg_margo_second *second = &mid->loop->second;
+    ABT_pool pool = ABT_POOL_NULL;
 
-    if (mid->pools->progress_pool != second->pool ||
+    if (ABT_self_get_last_pool(&pool) != ABT_SUCCESS || pool != second->pool ||
         !atomic_load_explicit(&second->is_there, memory_order_acquire) ||
         atomic_exchange_explicit(
             &second->is_dismissed, true, memory_order_relaxed))
@@ -189,31 +183,25 @@ static void second_main(void *arg)
     atomic_store_explicit(&second->is_busy, false, memory_order_release);
 }
 
-/* Looks for a pool for the second loop, before the first loop runs. */
-static void second_prepare(margo_instance_id mid)
+/* Starts the second loop, if the program has a pool for that, before the first
+ * loop runs. */
+static void second_start(margo_instance_id mid)
 {
-    struct amg_margo_second *second = &mid->loop->second;
+    struct amg_margo_loop *loop = mid->loop;
     struct margo_pool_info info;
 
     if (!amg_margo_runtime_ends_sleeps() || mid->hg_context->thread != NULL ||
         margo_find_pool_by_name(mid, "__primary__", &info) != HG_SUCCESS ||
         info.pool == mid->pools->progress_pool)
         return;
-    mid->loop->has_second = true;
-    second->pool = info.pool;
-    atomic_store_explicit(&second->is_there, true, memory_order_relaxed);
-}
-
-static void second_start(margo_instance_id mid)
-{
-    struct amg_margo_second *second = &mid->loop->second;
-
-    if (ABT_thread_create(second->pool, second_main, mid, ABT_THREAD_ATTR_NULL,
+    loop->has_second = true;
+    loop->second.pool = info.pool;
+    atomic_store_explicit(&loop->second.is_there, true, memory_order_relaxed);
+    if (ABT_thread_create(info.pool, second_main, mid, ABT_THREAD_ATTR_NULL,
             &mid->loops[AMG_MARGO_SECOND]) == ABT_SUCCESS)
         return;
     mid->loops[AMG_MARGO_SECOND] = ABT_THREAD_NULL;
-    atomic_store_explicit(&second->is_there, false, memory_order_release);
-    amg_standby_call(&mid->loop->standby, mid->hg_context);
+    loop->has_second = false;
 }
 
 void amg_margo_loop_init(margo_instance_id mid)
@@ -227,6 +215,15 @@ void amg_margo_loop_init(margo_instance_id mid)
         mid->loops[i] = ABT_THREAD_NULL;
 }
 
+void amg_margo_loop_stop(margo_instance_id mid)
+{
+    for (unsigned i = AMG_MARGO_LOOP_COUNT; i-- > 0;) {
+        if (mid->loops[i] != ABT_THREAD_NULL)
+            ABT_thread_free(&mid->loops[i]);
+        mid->loops[i] = ABT_THREAD_NULL;
+    }
+}
+
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core)
 {
@@ -235,14 +232,14 @@ bool amg_margo_loop_start(margo_instance_id mid,
     AMG_ASSERT(mid->loops[AMG_MARGO_LOOP] == ABT_THREAD_NULL);
     AMG_ASSERT(end->has_drained != NULL && end->ended != NULL);
     mid->loop->end = end;
-    if (shares_core)
-        second_prepare(mid);
     mid->loop->may_stall = !mid->config->use_progress_thread;
     amg_lock_init(&mid->loop->watch.lock);
     if (!amg_margo_loop_is_elsewhere(mid))
         atomic_init(&mid->loop->mark, amg_bias_mark());
     atomic_store_explicit(&mid->wakeup.timeout_ub_ms,
         mid->config->progress_timeout_ub_ms, memory_order_relaxed);
+    if (shares_core)
+        second_start(mid);
     rc = ABT_thread_create(mid->pools->progress_pool, loop_main, mid,
         ABT_THREAD_ATTR_NULL, &mid->loops[AMG_MARGO_LOOP]);
     if (rc != ABT_SUCCESS) {
@@ -250,20 +247,12 @@ bool amg_margo_loop_start(margo_instance_id mid,
             "the progress thread cannot be created: ABT_thread_create() "
             "returned %d",
             rc);
+        atomic_store_explicit(
+            &mid->loop->second.is_dismissed, true, memory_order_relaxed);
+        amg_margo_loop_stop(mid);
         return false;
     }
-    if (mid->loop->has_second)
-        second_start(mid);
     return true;
-}
-
-void amg_margo_loop_stop(margo_instance_id mid)
-{
-    for (unsigned i = AMG_MARGO_LOOP_COUNT; i-- > 0;) {
-        if (mid->loops[i] != ABT_THREAD_NULL)
-            ABT_thread_free(&mid->loops[i]);
-        mid->loops[i] = ABT_THREAD_NULL;
-    }
 }
 
 static uint64_t calls(const _Atomic(uint64_t) *count)

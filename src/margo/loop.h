@@ -31,6 +31,7 @@ struct amg_margo_rounds {
      * before a sleep, which another thread may end. */
     bool stands_by;
     bool has_turn;          /* to run callbacks, where there are two loops */
+    unsigned tries;         /* to take the turn, without success */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
@@ -83,10 +84,9 @@ struct amg_margo_loop {
     struct amg_margo_second second;
     /* A loop has the turn to run callbacks. */
     atomic_bool is_running;
-    /* Used by the first loop: since when the second loop has run the same
-     * callbacks, and how many times it had run callbacks by then. */
-    uint64_t stuck_ns; /* 0: the second loop has not kept the turn */
-    uint64_t stuck_triggers;
+    /* Used by the first loop: since when the second loop has waited in its
+     * turn; 0: it has not. */
+    uint64_t stuck_ns;
 };
 
 /* Called before any loop runs. */

@@ -15,7 +15,6 @@
  * backs off: it leaves the pool for a few milliseconds. */
 #include "margo/loop.h"
 
-#include <sched.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -34,7 +33,7 @@ enum {
     IDLE_ROUNDS =
         64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
-    STUCK_NS = 1000000, /* time in one callback, after which others run */
+    STUCK_NS = 1000000, /* a callback waits for so long, then others run */
     NS_PER_S = 1000000000,
     MS_PER_S = 1000,
 };
@@ -281,7 +280,8 @@ static void gate_pass(margo_instance_id mid)
     unsigned seen = 0;
 
     ABT_mutex_lock(mutex_of(mid));
-    atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
+    (void)atomic_fetch_add_explicit(
+        &mid->wakeup.gated, 1u, memory_order_seq_cst);
     amg_margo_counts_sync(mid);
     seen = mid->wakeup.wakes;
     while (!is_needed(mid)) {
@@ -289,7 +289,8 @@ static void gate_pass(margo_instance_id mid)
             ABT_cond_wait(cond_of(mid), mutex_of(mid));
         seen = mid->wakeup.wakes;
     }
-    atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
+    (void)atomic_fetch_sub_explicit(
+        &mid->wakeup.gated, 1u, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
 }
 
@@ -347,11 +348,13 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     if (bound_ms > rounds->backoff_ms)
         bound_ms = rounds->backoff_ms;
     ABT_mutex_lock(mutex_of(mid));
-    atomic_store_explicit(&mid->wakeup.is_gated, true, memory_order_seq_cst);
+    (void)atomic_fetch_add_explicit(
+        &mid->wakeup.gated, 1u, memory_order_seq_cst);
     amg_margo_counts_sync(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
         timed_wait(mid, bound_ms);
-    atomic_store_explicit(&mid->wakeup.is_gated, false, memory_order_relaxed);
+    (void)atomic_fetch_sub_explicit(
+        &mid->wakeup.gated, 1u, memory_order_relaxed);
     ABT_mutex_unlock(mutex_of(mid));
 }
 
@@ -376,34 +379,50 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
                                           : rc;
 }
 
-/* Takes the turn to run callbacks. False: the other loop has the turn. */
-static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
+/* Is the second loop parked in a callback, or has it yielded there? */
+static bool second_waits(margo_instance_id mid)
+{
+    ABT_thread_state state = ABT_THREAD_STATE_RUNNING;
+
+    return ABT_thread_get_state(mid->loops[AMG_MARGO_SECOND], &state) ==
+               ABT_SUCCESS &&
+           state != ABT_THREAD_STATE_RUNNING;
+}
+
+/* By the first loop, which has not got the turn. True: a callback of the second
+ * loop has waited for so long that others run beside it. */
+static bool turn_is_stuck(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;
-    uint64_t triggers = atomic_load_explicit(
-        &loop->second.counts.trigger_calls, memory_order_relaxed);
-    uint64_t now_ns = 0;
+    uint64_t now_ns = amg_clock_ns();
 
-    rounds->has_turn = !atomic_exchange_explicit(
-        &loop->is_running, true, memory_order_acquire);
-    if (rounds != &loop->rounds) {
-        if (!rounds->has_turn && !amg_margo_runtime_has_ready())
-            sched_yield(); /* to the first loop, which shares the core */
-        return rounds->has_turn;
-    }
-    if (rounds->has_turn) {
+    if (!second_waits(mid))
         loop->stuck_ns = 0;
-        return true;
-    }
-    now_ns = amg_clock_ns();
-    if (loop->stuck_ns == 0 || loop->stuck_triggers != triggers) {
+    else if (loop->stuck_ns == 0)
         loop->stuck_ns = now_ns;
-        loop->stuck_triggers = triggers;
-    }
-    if (now_ns - loop->stuck_ns >= STUCK_NS)
+    else if (now_ns - loop->stuck_ns >= STUCK_NS)
         return true;
     amg_standby_defer(&loop->standby);
     return false;
+}
+
+/* Takes the turn to run callbacks. False: the other loop has the turn. */
+static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    bool is_first = rounds == &mid->loop->rounds;
+
+    rounds->has_turn = !atomic_exchange_explicit(
+        &mid->loop->is_running, true, memory_order_acquire);
+    if (rounds->has_turn) {
+        rounds->tries = 0;
+        if (is_first)
+            mid->loop->stuck_ns = 0;
+    } else if (is_first) {
+        return turn_is_stuck(mid);
+    } else if (!amg_margo_runtime_has_ready()) {
+        amg_lock_yield(rounds->tries++); /* the first loop shares the core */
+    }
+    return rounds->has_turn;
 }
 
 static void turn_leave(margo_instance_id mid, struct amg_margo_rounds *rounds)
@@ -411,20 +430,6 @@ static void turn_leave(margo_instance_id mid, struct amg_margo_rounds *rounds)
     if (rounds->has_turn)
         atomic_store_explicit(
             &mid->loop->is_running, false, memory_order_release);
-}
-
-static void callbacks_run(
-    margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    bool has_second = mid->loop->has_second;
-
-    if (has_second && !turn_take(mid, rounds))
-        return;
-    while (trigger(mid, rounds))
-        if (amg_margo_runtime_has_ready())
-            break;
-    if (has_second)
-        turn_leave(mid, rounds);
 }
 
 static void timers_look(margo_instance_id mid)
@@ -437,6 +442,21 @@ static void timers_look(margo_instance_id mid)
     now_ns = amg_clock_ns();
     if (due_ns <= now_ns)
         amg_margo_timers_fire(mid, now_ns);
+}
+
+static void callbacks_run(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    bool has_second = mid->loop->has_second;
+
+    if (has_second && !turn_take(mid, rounds))
+        return;
+    while (trigger(mid, rounds))
+        if (amg_margo_runtime_has_ready())
+            break;
+    timers_look(mid);
+    if (has_second)
+        turn_leave(mid, rounds);
 }
 
 void amg_margo_rounds_run(
@@ -452,7 +472,6 @@ void amg_margo_rounds_run(
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
     callbacks_run(mid, rounds);
-    timers_look(mid);
 }
 
 /* Is this loop idle beside another loop of its pool? */
@@ -469,6 +488,7 @@ void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool is_moving =
+        rounds == &mid->loop->rounds &&
         atomic_load_explicit(&mid->wakeup.is_moving, memory_order_relaxed);
 
     if (is_moving) {

@@ -36,7 +36,7 @@ static void *gate_run(void *arg)
         atomic_store(&mid.is_draining, false);
         atomic_store(&round_done, i);
         wait_for(&round_begun, i);
-        atomic_store_explicit(&mid.wakeup.is_gated, true, memory_order_seq_cst);
+        atomic_store_explicit(&mid.wakeup.gated, 1, memory_order_seq_cst);
         has_seen = atomic_load_explicit(&mid.is_draining, memory_order_acquire);
     }
     atomic_store(&round_done, ROUNDS + 1);
@@ -55,7 +55,7 @@ static void test_gate_that_closes_misses_no_wake(void **state)
     wait_for(&round_done, 1);
     for (unsigned i = 1; i <= ROUNDS; i++) {
         before = mid.wakeup.wakes;
-        atomic_store(&mid.wakeup.is_gated, false);
+        atomic_store(&mid.wakeup.gated, 0);
         atomic_store(&round_begun, i);
         for (volatile unsigned skew = i % SKEWS; skew > 0; skew--)
             continue;

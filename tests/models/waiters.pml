@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who makes the progress of a context: callers of HG_Progress(), of which one is
- * the owner and the others wait in a list, and the progress thread, which waits
- * behind all callers. A sender causes what somebody must see: an event of an
+ * the owner and the others wait in a list, and a thread that stands by behind all
+ * callers: the progress thread, or a loop of Margo, which also runs entries
+ * (`heeds`). A sender causes what somebody must see: an event of an
  * endpoint, an entry of another thread in the queue, a post that only the next
  * poll sees, a check at an earlier time, callbacks that it has run, which end
  * all waits. One caller may end its wait by a time limit, and each may stop after
@@ -43,6 +44,7 @@
  * FAULT_EPOCH     a wake between the last poll and the announcement is lost
  * FAULT_LOOK      the endpoints are armed without another look at them
  * FAULT_RAN       an owner does not look for news after its announcement
+ * FAULT_HEED      an entry does not wake a thread that runs entries
  * FAULT_BEHIND    the progress thread sleeps behind an owner without a last try
  *                 to own */
 #define CALLERS 2
@@ -64,6 +66,7 @@ bit is_armed[2], bell[2];   /* of the blocked owner, and of the thread */
 bit are_eps_armed, has_ep_event;
 
 bit must_stop, has_thread;
+bit heeds; /* the thread runs entries of the queue, as Margo's loop does */
 bit has_news[CALLERS]; /* a ring came, and the caller has not returned since */
 bit sleeps[CALLERS];   /* for assertions alone */
 
@@ -282,6 +285,12 @@ proctype thread()
     do
     :: must_stop -> break
     :: !must_stop ->
+       atomic {
+           if
+           :: heeds && entries > 0 -> entries--
+           :: else
+           fi
+       };
        if
        :: atomic { owner == NOBODY -> owner = THREAD };
           is_old[STANDBY] = 0;
@@ -289,7 +298,7 @@ proctype thread()
           if
           :: found || listed > 0 -> leave()
           :: else ->
-              arm(STANDBY, false);
+              arm(STANDBY, heeds);
               if
               :: armed ->
                   owner = NOBODY;
@@ -310,7 +319,7 @@ end_armed:
           is_old[STANDBY] = 0;
           atomic {
               found = 0;
-              armed = !is_old[STANDBY];
+              armed = !is_old[STANDBY] && !(heeds && entries > 0);
               is_armed[STANDBY] = armed
           };
           if
@@ -355,6 +364,12 @@ proctype entry()
     atomic {
         entries++;
         bell_ring(OWNER);
+#ifndef FAULT_HEED
+        if
+        :: heeds -> bell_ring(STANDBY)
+        :: else
+        fi;
+#endif
         first_wake()
     }
 }
@@ -420,6 +435,7 @@ proctype judge()
     timeout ->
     assert(!(A_CALLER_SLEEPS && (pending > 0 || entries > 0 || has_look)));
     assert(!(has_thread && !must_stop && (pending > 0 || has_look)));
+    assert(!(has_thread && heeds && entries > 0));
     assert(!(listed > 0 && owner == NOBODY));
     assert(IS_TOLD(0) && IS_TOLD(1))
 }
@@ -427,19 +443,25 @@ proctype judge()
 init
 {
     byte i = 0;
+    byte count = 0;
 
     atomic {
         do
         :: i < CALLERS ->
             if
-            :: run caller(i, i == 0) /* the first has no time limit */
-            :: true                  /* never calls */
+            :: run caller(i, i == 0); count++ /* the first has no time limit */
+            :: true                           /* never calls */
             fi;
             i++
         :: else -> break
         od;
         if
-        :: has_thread = 1; run thread();
+        :: has_thread = 1;
+            if
+            :: count < CALLERS -> heeds = 1 /* fewer states */
+            :: true
+            fi;
+            run thread();
 #ifdef FULL
             if
             :: run stop()

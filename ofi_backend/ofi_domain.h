@@ -183,7 +183,7 @@ struct amg_peer {
         uint8_t tcp_states;   /* of connections: ofi_tcp_state.c */
     } look;
     struct amg_ofi_probe probe;
-    struct {                       /* ofi_rma.c, ofi_mem.c */
+    struct {                       /* ofi_transfer.c, ofi_lease.c, ofi_mem.c */
         struct amg_list transfers; /* our puts and gets */
         struct amg_list blocked;   /* transfers that wait for `unanswered` */
         unsigned unanswered;       /* messages of puts and gets */
@@ -346,13 +346,13 @@ struct amg_ofi_domain {
         uint32_t serials;     /* in its keys: memories exposed so far */
         uint64_t next_key;    /* unless the provider makes them */
     } mems;
-    struct {                  /* ofi_rma.c: ours */
+    struct {                  /* ofi_lease.c: ours */
         struct amg_table all; /* struct amg_ofi_lease */
         struct amg_list idle; /* unused ones, oldest first */
         unsigned idle_count;
         uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys leased before */
     } leases;
-    struct {                        /* ofi_rma.c */
+    struct {                        /* ofi_transfer.c */
         struct amg_list transfers;  /* transfers with something to post */
         struct amg_table fragments; /* struct amg_ofi_fragment, by message */
         struct amg_pool transfer_pool;

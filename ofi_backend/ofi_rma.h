@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk data: exposed memory, at the exposer (ofi_mem.c); leases of it and
- * transfers, at the initiator (ofi_rma.c). */
+/* Bulk data: exposed memory, at the exposer (ofi_mem.c); at the initiator,
+ * leases of it (ofi_lease.c), and transfers of puts and gets, in fragments
+ * (ofi_transfer.c), from their begin (ofi_rma.c). */
 #ifndef AMG_OFI_BACKEND_OFI_RMA_H
 #define AMG_OFI_BACKEND_OFI_RMA_H
 
@@ -85,10 +86,6 @@ struct amg_ofi_lease {
     uint64_t *keys;
 };
 
-/* Returns leases that have been unused for so many ticks. */
-void amg_ofi_lease_return_idle_locked(
-    struct amg_ofi_domain *domain, unsigned ticks);
-
 /* A put or get. In the pool while unused. */
 struct amg_ofi_transfer {
     struct amg_link link;    /* on a list of lease, domain or peer, or none */
@@ -130,6 +127,37 @@ static inline uint64_t amg_ofi_fragment_max(const struct amg_ofi_domain *domain)
     return domain->message_max - sizeof(struct amg_ofi_header) -
            sizeof(struct amg_ofi_access);
 }
+
+/* Lease of the memory of the transfer, perhaps still to be granted. The caller
+ * uses the lease until amg_ofi_lease_put_locked(). NULL: messages are faster.
+ * HG_NOMEM. */
+hg_return_t amg_ofi_lease_get_locked(
+    const struct amg_ofi_transfer *transfer, struct amg_ofi_lease **ret_lease);
+void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
+
+/* A peer has answered the request for a lease, or revokes a lease. Each returns
+ * the lease, if its transfers are to be told, or NULL. `ret`: HG_SUCCESS, or
+ * why the lease is not open. */
+struct amg_ofi_lease *amg_ofi_lease_granted_locked(
+    const struct amg_ofi_message *message, hg_return_t *ret);
+struct amg_ofi_lease *amg_ofi_lease_denied_locked(
+    const struct amg_ofi_message *message);
+struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
+    const struct amg_ofi_message *message);
+
+/* Returns leases that have been unused for so many ticks. */
+void amg_ofi_lease_return_idle_locked(
+    struct amg_ofi_domain *domain, unsigned ticks);
+/* The peer is lost: ends our leases of its memory. */
+void amg_ofi_leases_lost_locked(struct amg_peer *peer);
+
+/* Posts fragments while there is room. */
+void amg_ofi_transfer_move_locked(struct amg_ofi_transfer *transfer);
+/* Posts no more of the transfer, which ends with its reads and writes. */
+void amg_ofi_transfer_stop_locked(
+    struct amg_ofi_transfer *transfer, hg_return_t ret);
+/* No read or write of the transfer will complete any more. */
+void amg_ofi_transfer_abandon_locked(struct amg_ofi_transfer *transfer);
 
 /* The slots of the contract. */
 hg_return_t amg_ofi_rma_put(struct amg_ep *ep, struct amg_target to,

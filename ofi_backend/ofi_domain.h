@@ -406,14 +406,58 @@ static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
            AMG_PACK_ALIGN;
 }
 
-/* Choice of the provider that an init string names (ofi_select.c), from the
- * environment of the job (ofi_env.c); addresses as text (ofi_peer.c). */
+/* Choice of the provider that an init string names (ofi_select.c), from its
+ * address (ofi_bind_addr.c) and the environment of the job (ofi_env.c);
+ * addresses as text (ofi_peer.c). */
 
 static inline bool amg_ofi_format_is_ip(uint32_t format)
 {
     return format == FI_SOCKADDR || format == FI_SOCKADDR_IN ||
            format == FI_SOCKADDR_IN6;
 }
+
+static inline const char *amg_ofi_text_of(const char *text)
+{
+    return text == NULL ? "" : text;
+}
+
+enum {
+    AMG_OFI_HOST_CAP = 128,
+    AMG_OFI_PORT_CAP = 8,
+    AMG_OFI_IP_LEN = 16, /* bytes of the longest network address */
+};
+
+/* "[iface|host|NIC][:port]", the subnet and the format of addresses, as read.
+ */
+struct amg_ofi_bind_addr {
+    char given[AMG_OFI_HOST_CAP]; /* text of the user */
+    char host[AMG_OFI_HOST_CAP];  /* address of `given`; "": any */
+    char port[AMG_OFI_PORT_CAP];  /* "": any */
+    bool is_any;                  /* the wildcard address was given */
+    bool is_name;                 /* `given` names a host, or libfabric's NIC */
+    const char *unknown;          /* error of the resolver, or NULL */
+    bool has_subnet;
+    int family; /* AF_UNSPEC: IPv4 or IPv6 */
+    int subnet_family;
+    uint8_t subnet[AMG_OFI_IP_LEN];
+    unsigned subnet_bits;
+};
+
+/* HG_INVALID_ARG: the text, subnet or format is wrong, or two of them
+ * contradict each other; the log says which. */
+hg_return_t amg_ofi_bind_addr_read(
+    const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind);
+
+/* Resolves the name of a host, which may block. An unknown name stays for the
+ * provider. */
+void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
+
+/* The best of libfabric's results for the first stack that fits; of equally
+ * good ones that whose NIC is nearest to this process, or the first. With
+ * `by_nic`, only results of the NIC that the user named. NULL: none fits. */
+const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
+    const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
+    const char *stack, bool by_nic);
 
 /* Is this the wildcard address? */
 bool amg_ofi_addr_is_any(uint32_t format, const void *addr);

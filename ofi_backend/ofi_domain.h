@@ -523,6 +523,17 @@ hg_return_t amg_ofi_select(const struct amg_open *how,
 /* The operation comes back with the next poll of its endpoint. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
 
+/* Ends of domains and endpoints (ofi_close.c). The slots of the contract. */
+void amg_ofi_ep_close(struct amg_ep *base, struct amg_events *ret_events);
+hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base);
+void amg_ofi_domain_report(struct amg_domain *base);
+bool amg_ofi_domain_abandon(struct amg_domain *base);
+void amg_ofi_domain_stop(struct amg_domain *base);
+void amg_ofi_domain_close(struct amg_domain *base);
+
+/* Frees a domain that is no longer in use, or failed to open. */
+void amg_ofi_domain_free(struct amg_ofi_domain *domain);
+
 extern const struct amg_transport amg_ofi_transport;
 /* For amalgam_info, which looks it up by this name. */
 extern const struct amg_providers amg_ofi_providers;

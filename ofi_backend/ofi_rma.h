@@ -29,6 +29,8 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
     struct amg_mem **ret_mem);
 void amg_ofi_mem_key(const struct amg_mem *base, struct amg_key *ret_key);
+hg_return_t amg_ofi_mem_unreg(
+    struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms);
 
 /* Invalidates the key of the memory, an amg_ofi_mem, and asks all holders to
  * return their leases. Does a peer still hold a lease? */

@@ -105,6 +105,14 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
  * RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
+/* Begins to serve a request: the program gets its handle, and must call
+ * margo_destroy(). NULL: no memory. */
+struct amg_margo_handle *amg_margo_handle_serve(
+    struct amg_margo_rpc *rpc, hg_handle_t handle);
+/* Refuses a call whose handle the program destroys without an answer, and logs
+ * that. */
+void amg_margo_handle_abandon(struct amg_margo_handle *data);
+
 /* Visits all handles of the instance, under a lock. */
 void amg_margo_handles_each(margo_instance_id mid,
     void (*visit)(struct amg_margo_handle *data, void *arg), void *arg);
@@ -112,7 +120,7 @@ void amg_margo_handles_each(margo_instance_id mid,
 /* Logs the handlers and calls that the instance waits for, by RPC name. */
 void amg_margo_handles_log(margo_instance_id mid);
 
-/* Is the caller a handler of the instance? */
+/* handler.c: is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
 /* Handler of an RPC without one, which is registered only for calls. */

@@ -655,7 +655,7 @@ static bool stream_append(const struct amg_margo_log *log,
     return true;
 }
 
-static const char primary_name[] = "__primary__";
+const char amg_margo_primary_name[] = "__primary__";
 
 #define FIELD(key, KIND, member, min, max)                                     \
     {                                                                          \
@@ -815,12 +815,12 @@ static bool short_add(const struct amg_margo_log *log,
 static bool primary_add(
     const struct amg_margo_log *log, struct amg_margo_plan *plan)
 {
-    int pool = plan_find_pool(plan, primary_name);
+    int pool = plan_find_pool(plan, amg_margo_primary_name);
 
-    if (amg_margo_plan_find_stream(plan, primary_name) >= 0)
+    if (amg_margo_plan_find_stream(plan, amg_margo_primary_name) >= 0)
         return true;
-    return stream_append(log, plan, primary_name,
-        pool < 0 ? pool_append(plan, primary_name) : (unsigned)pool);
+    return stream_append(log, plan, amg_margo_primary_name,
+        pool < 0 ? pool_append(plan, amg_margo_primary_name) : (unsigned)pool);
 }
 
 /* The short forms become pools and streams. */
@@ -893,9 +893,9 @@ static bool primary_allowed(
 {
     const char *array = NULL;
 
-    if (plan_find_pool(plan, primary_name) >= 0)
+    if (plan_find_pool(plan, amg_margo_primary_name) >= 0)
         array = "pools";
-    else if (amg_margo_plan_find_stream(plan, primary_name) >= 0)
+    else if (amg_margo_plan_find_stream(plan, amg_margo_primary_name) >= 0)
         array = "xstreams";
     if (array == NULL || ABT_initialized() != ABT_SUCCESS)
         return true;
@@ -937,7 +937,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     if (is_child)
         return true;
     /* The first pool of the stream __primary__, by default. */
-    at = amg_margo_plan_find_stream(plan, primary_name);
+    at = amg_margo_plan_find_stream(plan, amg_margo_primary_name);
     AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
     primary = &plan->streams[at].pools[0];
     if (!ref_is_given(&plan->progress))

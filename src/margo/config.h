@@ -70,6 +70,9 @@ bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     struct amg_margo_stream_spec *plan);
 void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
 
+/* Of the stream of the thread that opens an instance, and of its first pool. */
+extern const char amg_margo_primary_name[];
+
 /* Is the name valid? If not, the reason is logged. */
 bool amg_margo_name_is_valid(
     const struct amg_margo_log *log, const char *path, const char *name);

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools and execution streams of an instance: created by its plan when it opens
- * and by the program, and freed with it; and the public calls about them.
+/* Pools of an instance: created by its plan when it opens and by the program,
+ * and freed with it; the public calls that add and remove them.
  *
  * The stream __primary__ is the caller's. If Margo started Argobots, the
  * scheduler of the plan replaces the stream's scheduler; if the program did,
  * the pool __primary__ is the pool that the stream runs already, and other
  * pools of the plan are added. Pools of the primary scheduler end with it, at
- * ABT_finalize().
- *
- * A stream uses its pools (`uses` of struct amg_margo_item) from their lookup
- * until its end: so no pool can be removed while a stream of it starts or ends,
- * for which no lock is held. */
-#include "margo/registry.h"
-
-#include <stdio.h>
+ * ABT_finalize(). */
 #include <string.h>
 
 #include "affinity/policy.h"
@@ -24,218 +17,8 @@
 #include "margo/instance.h"
 #include "margo/json.h"
 #include "margo/log.h"
+#include "margo/registry.h"
 #include "margo/runtime.h"
-
-enum {
-    FIRST_CAP = 8,
-    NAME_CAP = 32 /* of names made up */,
-    ABT_ERROR_CAP = 64
-};
-
-static const char primary_name[] = "__primary__";
-
-/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL";
- * valid until the next call of this OS thread. */
-static const char *abt_error(int error)
-{
-    static _Thread_local char text[ABT_ERROR_CAP];
-    size_t len = 0;
-
-    /* Asks for the length first, which is without the zero at the end. */
-    if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
-        len >= sizeof(text) ||
-        ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)
-        (void)snprintf(text, sizeof(text), "error %d of Argobots", error);
-    return text;
-}
-
-/* Key of an item in a list. */
-struct item_key {
-    enum { BY_HANDLE, BY_INDEX, BY_NAME } by;
-    const void *handle;
-    uint32_t index;
-    const char *name;
-};
-
-static struct item_key by_handle(const void *handle)
-{
-    return (struct item_key){.by = BY_HANDLE, .handle = handle};
-}
-
-static struct item_key by_index(uint32_t index)
-{
-    return (struct item_key){.by = BY_INDEX, .index = index};
-}
-
-static struct item_key by_name(const char *name)
-{
-    return (struct item_key){.by = BY_NAME, .name = name};
-}
-
-void amg_margo_show_begin(struct amg_margo_registry *registry)
-{
-    ABT_mutex_lock(ABT_MUTEX_MEMORY_GET_HANDLE(&registry->shown));
-}
-
-void amg_margo_show_end(struct amg_margo_registry *registry)
-{
-    ABT_mutex_unlock(ABT_MUTEX_MEMORY_GET_HANDLE(&registry->shown));
-}
-
-static bool key_fits(
-    const struct amg_margo_item *item, uint32_t index, struct item_key key)
-{
-    switch (key.by) {
-    case BY_HANDLE:
-        return item->handle == key.handle;
-    case BY_INDEX:
-        return index == key.index;
-    default:
-        return strcmp(item->name, key.name) == 0;
-    }
-}
-
-/* The index of an item; the length of the list: no such item. The caller holds
- * the lock of the registry. */
-static uint32_t list_index(
-    const struct amg_margo_list *list, struct item_key key)
-{
-    uint32_t i = 0;
-
-    while (i < list->count && !key_fits(list->items[i], i, key))
-        i++;
-    return i;
-}
-
-/* An item, or NULL. */
-static struct amg_margo_item *list_find(
-    const struct amg_margo_list *list, struct item_key key)
-{
-    uint32_t i = list_index(list, key);
-
-    return i < list->count ? list->items[i] : NULL;
-}
-
-struct amg_margo_item *amg_margo_pool_find_locked(
-    const struct amg_margo_registry *registry, ABT_pool pool)
-{
-    AMG_ASSERT_HELD(&registry->lock);
-    return list_find(&registry->pools, by_handle(pool));
-}
-
-/* For log lines. */
-static const char *item_name(const struct amg_margo_item *item)
-{
-    return item->name == NULL ? "without a name" : item->name;
-}
-
-static bool list_grow(struct amg_margo_list *list)
-{
-    unsigned cap = list->cap == 0 ? FIRST_CAP : 2 * list->cap;
-    struct amg_margo_item **items = NULL;
-
-    if (list->count < list->cap)
-        return true;
-    items = amg_mem_realloc(list->items, cap * sizeof(items[0]));
-    if (items == NULL)
-        return false;
-    list->items = items;
-    list->cap = cap;
-    return true;
-}
-
-/* Makes up a name that no item of the list has; NULL: no memory. */
-static char *name_make(struct amg_margo_list *list)
-{
-    char name[NAME_CAP];
-    unsigned number = list->named;
-
-    if (number < list->count)
-        number = list->count;
-    do {
-        (void)snprintf(name, sizeof(name), "__%s_%u__", list->what, number++);
-    } while (list_find(list, by_name(name)) != NULL);
-    list->named = number;
-    return amg_mem_strdup(name);
-}
-
-/* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
- * the list has that name or handle; HG_NOMEM. Errors are logged. */
-static hg_return_t list_add(margo_instance_id mid, struct amg_margo_list *list,
-    struct amg_margo_item *item)
-{
-    struct amg_lock *lock = &mid->pools->registry->lock;
-    hg_return_t rc = HG_SUCCESS;
-
-    AMG_ASSERT(item->handle != NULL);
-    amg_lock_lock(lock);
-    if (list_find(list, by_handle(item->handle)) != NULL ||
-        (item->name != NULL && list_find(list, by_name(item->name)) != NULL))
-        rc = HG_INVALID_ARG;
-    else if (!list_grow(list))
-        rc = HG_NOMEM;
-    else if (item->name == NULL && (item->name = name_make(list)) == NULL)
-        rc = HG_NOMEM;
-    else
-        list->items[list->count++] = item;
-    amg_lock_unlock(lock);
-    if (rc != HG_SUCCESS)
-        margo_error(mid, "the %s %.60s was not added: %s", list->what,
-            item_name(item),
-            rc == HG_NOMEM ? "no memory"
-                           : "the instance has one of that name or handle");
-    return rc;
-}
-
-/* Removes an item; later items move up. The caller holds the lock of the
- * registry. */
-static void list_remove(
-    struct amg_margo_list *list, const struct amg_margo_item *item)
-{
-    uint32_t at = list_index(list, by_handle(item->handle));
-
-    AMG_ASSERT(at < list->count && list->items[at] == item);
-    list->count--;
-    memmove(&list->items[at], &list->items[at + 1],
-        (list->count - at) * sizeof(list->items[0]));
-}
-
-/* An item with room for that many pools, of a stream, and CPUs; a name of NULL
- * is made up later. NULL: no memory, logged. */
-static struct amg_margo_item *item_new(
-    margo_instance_id mid, const char *name, size_t pools, unsigned affinity)
-{
-    struct amg_margo_item *item =
-        amg_mem_zalloc(sizeof(*item) + pools * sizeof(item->pools[0]) +
-                       affinity * sizeof(item->affinity[0]));
-
-    if (item != NULL && name != NULL)
-        item->name = amg_mem_strdup(name);
-    if (item == NULL || (name != NULL && item->name == NULL)) {
-        amg_mem_free(item);
-        margo_error(mid, "no memory for a pool or a stream");
-        return NULL;
-    }
-    item->cpubind = -1;
-    item->pools = (struct amg_margo_item **)(item + 1);
-    item->affinity = (int *)(item->pools + pools);
-    return item;
-}
-
-/* An item for an existing pool; a name of NULL is made up later. NULL: no
- * memory, logged. */
-static struct amg_margo_item *pool_wrap(
-    margo_instance_id mid, const char *name, ABT_pool handle, bool is_owned)
-{
-    struct amg_margo_item *pool = item_new(mid, name, 0, 0);
-
-    if (pool == NULL)
-        return NULL;
-    pool->handle = handle;
-    pool->is_owned = is_owned;
-    pool->kind = AMG_MARGO_POOL_EXTERNAL;
-    return pool;
-}
 
 /* Creates a pool by its plan. `is_automatic`: freed with the scheduler that
  * runs the pool. NULL: failed, logged. */
@@ -257,10 +40,10 @@ static struct amg_margo_item *pool_create(margo_instance_id mid,
     if (error != ABT_SUCCESS) {
         margo_error(mid, "the pool %.60s of kind %s was not made: %s",
             plan->name == NULL ? "without a name" : plan->name,
-            amg_margo_pool_kind_name(plan->kind), abt_error(error));
+            amg_margo_pool_kind_name(plan->kind), amg_margo_abt_error(error));
         return NULL;
     }
-    pool = pool_wrap(mid, plan->name, handle, !is_automatic);
+    pool = amg_margo_pool_wrap(mid, plan->name, handle, !is_automatic);
     if (pool == NULL) {
         (void)ABT_pool_free(&handle);
         return NULL;
@@ -270,426 +53,10 @@ static struct amg_margo_item *pool_create(margo_instance_id mid,
     return pool;
 }
 
-/* Frees a pool that is on no list; does nothing for NULL. */
-static void pool_destroy(margo_instance_id mid, struct amg_margo_item *pool)
-{
-    ABT_pool handle = NULL;
-    size_t threads = 0;
-
-    if (pool == NULL)
-        return;
-    handle = pool->handle;
-    if (pool->is_owned &&
-        ABT_pool_get_total_size(handle, &threads) == ABT_SUCCESS && threads > 0)
-        margo_warning(mid,
-            "the pool %s is not freed: %zu user-level threads in it have not "
-            "ended",
-            pool->name, threads);
-    else if (pool->is_owned)
-        (void)ABT_pool_free(&handle);
-    amg_mem_free(pool->name);
-    amg_mem_free(pool);
-}
-
-/* Registers the pool, or destroys it on an error, which is logged. */
-static hg_return_t pool_add(margo_instance_id mid, struct amg_margo_item *pool)
-{
-    hg_return_t rc = list_add(mid, &mid->pools->registry->pools, pool);
-
-    if (rc == HG_SUCCESS)
-        return rc;
-    /* The program keeps an external pool. */
-    if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
-        pool->is_owned = false;
-    pool_destroy(mid, pool);
-    return rc;
-}
-
-/* The referenced pool; NULL: no such pool, logged. */
-static struct amg_margo_item *pool_resolve_locked(margo_instance_id mid,
-    const char *path, const struct amg_margo_pool_ref *ref)
-{
-    const struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_item *pool = NULL;
-
-    AMG_ASSERT_HELD(&registry->lock);
-    if (ref->name != NULL)
-        pool = list_find(&registry->pools, by_name(ref->name));
-    else if (ref->is_own)
-        pool = amg_margo_pool_find_locked(
-            registry, mid->config->plan.pools[ref->index].made);
-    else
-        pool = list_find(&registry->pools, by_index((uint32_t)ref->index));
-    if (pool == NULL)
-        amg_margo_plan_log_missing(mid->log, path, ref, registry->pools.count);
-    return pool;
-}
-
-static void pool_use_locked(struct amg_margo_registry *registry,
-    struct amg_margo_item *stream, struct amg_margo_item *pool)
-{
-    AMG_ASSERT_HELD(&registry->lock);
-    for (unsigned i = 0; i < stream->pool_count; i++)
-        if (stream->pools[i] == pool)
-            return;
-    pool->uses++;
-    stream->pools[stream->pool_count++] = pool;
-}
-
-/* Drops the stream's uses of pools, and frees its memory. */
-static void stream_free(margo_instance_id mid, struct amg_margo_item *stream)
-{
-    amg_lock_lock(&mid->pools->registry->lock);
-    for (unsigned i = 0; i < stream->pool_count; i++) {
-        AMG_ASSERT(stream->pools[i]->uses > 0);
-        stream->pools[i]->uses--;
-    }
-    amg_lock_unlock(&mid->pools->registry->lock);
-    amg_mem_free(stream->name);
-    amg_mem_free(stream);
-}
-
-/* Finds the pools of the plan; false: a pool does not exist, logged. */
-static bool pools_resolve(margo_instance_id mid, const char *path,
-    const struct amg_margo_stream_spec *plan, struct amg_margo_item *stream)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    char where[AMG_JSON_PATH_CAP];
-    bool is_found = true;
-
-    amg_lock_lock(&registry->lock);
-    for (unsigned i = 0; i < plan->pool_count && is_found; i++) {
-        struct amg_margo_item *pool = NULL;
-
-        (void)snprintf(where, sizeof(where), "%s.scheduler.pools[%u]", path, i);
-        pool = pool_resolve_locked(mid, where, &plan->pools[i]);
-        is_found = pool != NULL;
-        if (is_found)
-            pool_use_locked(registry, stream, pool);
-    }
-    amg_lock_unlock(&registry->lock);
-    return is_found;
-}
-
-/* An item with the pools of the plan, and room for `more`. NULL: failed,
- * logged. */
-static struct amg_margo_item *stream_plan(margo_instance_id mid,
-    const char *path, const struct amg_margo_stream_spec *plan, size_t more)
-{
-    struct amg_margo_item *stream = item_new(
-        mid, plan->name, plan->pool_count + more, plan->affinity_count);
-
-    if (stream == NULL)
-        return NULL;
-    stream->kind = plan->kind;
-    stream->cpubind = plan->cpubind;
-    stream->is_progress = plan->is_progress;
-    stream->affinity_count = plan->affinity_count;
-    for (unsigned i = 0; i < plan->affinity_count; i++)
-        stream->affinity[i] = plan->affinity[i];
-    if (pools_resolve(mid, path, plan, stream))
-        return stream;
-    stream_free(mid, stream);
-    return NULL;
-}
-
-/* Pins the stream. If the system refuses, the stream keeps the affinity of the
- * process, and is described without affinity. */
-static void stream_pin(margo_instance_id mid, struct amg_margo_item *stream)
-{
-    int error = ABT_SUCCESS;
-
-    if (stream->cpubind >= 0)
-        error = ABT_xstream_set_cpubind(stream->handle, stream->cpubind);
-    else if (stream->affinity_count > 0)
-        error = ABT_xstream_set_affinity(
-            stream->handle, (int)stream->affinity_count, stream->affinity);
-    if (error == ABT_SUCCESS)
-        return;
-    margo_warning(mid, "the stream %s was not pinned to the core %d%s: %s",
-        item_name(stream),
-        stream->cpubind >= 0 ? stream->cpubind : stream->affinity[0],
-        stream->cpubind < 0 && stream->affinity_count > 1 ? " or others" : "",
-        abt_error(error));
-    stream->cpubind = -1;
-    stream->affinity_count = 0;
-}
-
-/* Starts a stream with a scheduler of the stream's kind and pools; or, if the
- * stream has a handle, replaces its scheduler. Errors are logged. */
-static hg_return_t stream_schedule(
-    margo_instance_id mid, struct amg_margo_item *stream)
-{
-    int count = (int)stream->pool_count;
-    ABT_sched_predef kind = (ABT_sched_predef)stream->kind;
-    ABT_pool *pools = amg_mem_alloc((size_t)count * sizeof(pools[0]));
-    ABT_xstream made = ABT_XSTREAM_NULL;
-    int error = ABT_ERR_MEM;
-
-    for (int i = 0; pools != NULL && i < count; i++)
-        pools[i] = stream->pools[i]->handle;
-    if (pools != NULL && stream->handle != NULL)
-        error = ABT_xstream_set_main_sched_basic(
-            stream->handle, kind, count, pools);
-    else if (pools != NULL)
-        error = ABT_xstream_create_basic(
-            kind, count, pools, ABT_SCHED_CONFIG_NULL, &made);
-    amg_mem_free(pools);
-    if (error == ABT_SUCCESS) {
-        if (made != ABT_XSTREAM_NULL)
-            stream->handle = made;
-        return HG_SUCCESS;
-    }
-    margo_error(mid,
-        "the stream %.60s with a scheduler of type %s was not started: %s",
-        item_name(stream), amg_margo_sched_kind_name(stream->kind),
-        abt_error(error));
-    return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
-}
-
-/* Does the stream run the caller, so that it cannot be joined now? Then the
- * stream ends when the caller leaves it; other streams run its pools. */
-static bool stream_leaves(
-    struct amg_margo_registry *registry, struct amg_margo_item *stream)
-{
-    ABT_xstream self = ABT_XSTREAM_NULL;
-
-    if (ABT_xstream_self(&self) != ABT_SUCCESS || self != stream->handle ||
-        ABT_xstream_cancel(self) != ABT_SUCCESS)
-        return false;
-    amg_lock_lock(&registry->lock);
-    stream->left = registry->left;
-    registry->left = stream;
-    amg_lock_unlock(&registry->lock);
-    return true;
-}
-
-/* Frees a stream that is on no list. Joins an owned stream first, but a stream
- * that runs the caller later. */
-static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    ABT_xstream handle = stream->handle;
-    int error = ABT_SUCCESS;
-
-    if (stream->is_owned && stream_leaves(registry, stream))
-        return;
-    /* A thread of the stream may show the registry, and ends first. */
-    if (stream->is_owned)
-        error = ABT_xstream_join(handle);
-    amg_margo_show_begin(registry);
-    if (stream->is_owned && error == ABT_SUCCESS)
-        error = ABT_xstream_free(&handle);
-    if (error != ABT_SUCCESS)
-        margo_error(mid, "the stream %s did not end: %s", stream->name,
-            abt_error(error));
-    stream_free(mid, stream);
-    amg_margo_show_end(registry);
-}
-
-/* Starts a stream by its plan, and registers it. `ret_handle` may be NULL. An
- * error is logged, and leaves nothing behind. */
-static hg_return_t stream_create(margo_instance_id mid, const char *path,
-    const struct amg_margo_stream_spec *plan, ABT_xstream *ret_handle)
-{
-    struct amg_margo_item *stream = stream_plan(mid, path, plan, 0);
-    hg_return_t rc = HG_SUCCESS;
-
-    if (stream == NULL)
-        return HG_INVALID_ARG;
-    rc = stream_schedule(mid, stream);
-    if (rc != HG_SUCCESS) {
-        stream_free(mid, stream);
-        return rc;
-    }
-    stream->is_owned = true;
-    stream_pin(mid, stream);
-    rc = list_add(mid, &mid->pools->registry->streams, stream);
-    if (rc != HG_SUCCESS)
-        stream_destroy(mid, stream);
-    else if (ret_handle != NULL)
-        *ret_handle = stream->handle;
-    return rc;
-}
-
-/* The pools that a stream runs; NULL: not readable, logged. */
-static ABT_pool *main_pools(
-    margo_instance_id mid, ABT_xstream xstream, int *ret_count)
-{
-    ABT_sched sched = ABT_SCHED_NULL;
-    ABT_pool *pools = NULL;
-    int count = 0;
-    int error = ABT_xstream_get_main_sched(xstream, &sched);
-
-    if (error == ABT_SUCCESS)
-        error = ABT_sched_get_num_pools(sched, &count);
-    if (error == ABT_SUCCESS) {
-        pools = amg_mem_alloc((size_t)(count + 1) * sizeof(pools[0]));
-        error = pools == NULL
-                    ? ABT_ERR_MEM
-                    : ABT_xstream_get_main_pools(xstream, count, pools);
-    }
-    if (error == ABT_SUCCESS) {
-        *ret_count = count;
-        return pools;
-    }
-    amg_mem_free(pools);
-    margo_error(
-        mid, "the pools of a stream cannot be read: %s", abt_error(error));
-    return NULL;
-}
-
-/* The stream uses the pool `handle`; false: no such pool is registered. */
-static bool pool_use(
-    margo_instance_id mid, ABT_pool handle, struct amg_margo_item *stream)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_item *pool = NULL;
-
-    amg_lock_lock(&registry->lock);
-    pool = amg_margo_pool_find_locked(registry, handle);
-    if (pool != NULL)
-        pool_use_locked(registry, stream, pool);
-    amg_lock_unlock(&registry->lock);
-    return pool != NULL;
-}
-
-/* The stream uses `pools`, too. Unknown pools are registered if `adds`, else
- * refused. */
-static hg_return_t pools_use(margo_instance_id mid, const ABT_pool *pools,
-    int count, bool adds, struct amg_margo_item *stream)
-{
-    for (int i = 0; i < count; i++) {
-        struct amg_margo_item *pool = NULL;
-        hg_return_t rc = HG_SUCCESS;
-
-        if (pool_use(mid, pools[i], stream))
-            continue;
-        if (!adds) {
-            margo_error(mid,
-                "the stream %.60s was not added: the instance does not know "
-                "all the pools that it runs; margo_add_pool_external() adds "
-                "one",
-                item_name(stream));
-            return HG_INVALID_ARG;
-        }
-        pool = pool_wrap(mid, NULL, pools[i], false);
-        rc = pool == NULL ? HG_NOMEM : pool_add(mid, pool);
-        if (rc != HG_SUCCESS)
-            return rc;
-        (void)pool_use(mid, pools[i], stream);
-    }
-    return HG_SUCCESS;
-}
-
-/* Registers an existing stream. HG_INVALID_ARG: the stream runs a pool that is
- * not registered. */
-static hg_return_t stream_wrap(
-    margo_instance_id mid, const char *name, ABT_xstream xstream, bool is_owned)
-{
-    struct amg_margo_item *stream = NULL;
-    hg_return_t rc = HG_NOMEM;
-    int count = 0;
-    ABT_pool *pools = main_pools(mid, xstream, &count);
-
-    if (pools == NULL)
-        return HG_OTHER_ERROR;
-    stream = item_new(mid, name, (size_t)count, 0);
-    if (stream == NULL)
-        goto free_pools;
-    stream->handle = xstream;
-    stream->kind = AMG_MARGO_SCHED_EXTERNAL;
-    rc = pools_use(mid, pools, count, false, stream);
-    if (rc == HG_SUCCESS)
-        rc = list_add(mid, &mid->pools->registry->streams, stream);
-    if (rc == HG_SUCCESS)
-        stream->is_owned = is_owned;
-    else
-        stream_free(mid, stream);
-
-free_pools:
-    amg_mem_free(pools);
-    return rc;
-}
-
-/* Replaces the scheduler of the calling stream by a scheduler with the pools of
- * the plan; `keeps`: and with its present pools. */
-static hg_return_t stream_adopt(
-    margo_instance_id mid, const struct amg_margo_stream_spec *plan, bool keeps)
-{
-    ABT_xstream self = ABT_XSTREAM_NULL;
-    struct amg_margo_item *stream = NULL;
-    hg_return_t rc = HG_INVALID_ARG;
-    ABT_pool *pools = NULL;
-    int count = 0;
-
-    if (ABT_xstream_self(&self) == ABT_SUCCESS)
-        pools = main_pools(mid, self, &count);
-    if (pools == NULL)
-        return HG_OTHER_ERROR;
-    stream =
-        stream_plan(mid, "argobots.xstreams[__primary__]", plan, (size_t)count);
-    if (stream == NULL)
-        goto free_pools;
-    stream->handle = self;
-    stream->is_primary = true;
-    rc = keeps ? pools_use(mid, pools, count, true, stream) : HG_SUCCESS;
-    /* Has the plan only pools that the stream runs already? */
-    if (keeps && stream->pool_count == (unsigned)count)
-        stream->kind = AMG_MARGO_SCHED_EXTERNAL;
-    else if (rc == HG_SUCCESS)
-        rc = stream_schedule(mid, stream);
-    if (rc == HG_SUCCESS) {
-        stream_pin(mid, stream);
-        rc = list_add(mid, &mid->pools->registry->streams, stream);
-    }
-    if (rc != HG_SUCCESS)
-        stream_free(mid, stream);
-
-free_pools:
-    amg_mem_free(pools);
-    return rc;
-}
-
-static bool has_ended(const struct amg_margo_item *stream)
-{
-    ABT_xstream_state state = ABT_XSTREAM_STATE_RUNNING;
-
-    return ABT_xstream_get_state(stream->handle, &state) == ABT_SUCCESS &&
-           state == ABT_XSTREAM_STATE_TERMINATED;
-}
-
-/* Frees the streams of `left` that have ended; `all`: waits for the others. */
-static void streams_reap(margo_instance_id mid, bool all)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_item *gone = NULL;
-
-    amg_lock_lock(&registry->lock);
-    for (struct amg_margo_item **at = &registry->left; *at != NULL;) {
-        struct amg_margo_item *stream = *at;
-
-        if (!all && !has_ended(stream)) {
-            at = &stream->left;
-            continue;
-        }
-        *at = stream->left;
-        stream->left = gone;
-        gone = stream;
-    }
-    amg_lock_unlock(&registry->lock);
-    while (gone != NULL) {
-        struct amg_margo_item *stream = gone;
-
-        gone = stream->left;
-        stream_destroy(mid, stream);
-    }
-}
-
 /* Does the stream __primary__ of the plan run the pool? */
 static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
 {
-    int at = amg_margo_plan_find_stream(plan, primary_name);
+    int at = amg_margo_plan_find_stream(plan, amg_margo_primary_name);
 
     if (at < 0)
         return false;
@@ -713,7 +80,7 @@ static struct amg_margo_item *pool_adopt(margo_instance_id mid)
 
     if (ABT_xstream_self(&self) == ABT_SUCCESS &&
         ABT_xstream_get_main_pools(self, 1, &pool) == ABT_SUCCESS)
-        return pool_wrap(mid, primary_name, pool, false);
+        return amg_margo_pool_wrap(mid, amg_margo_primary_name, pool, false);
     margo_error(mid,
         "this thread runs in no stream of Argobots, but ABT_init() was called: "
         "open the instance in the thread that called ABT_init(), or in a "
@@ -731,30 +98,14 @@ static bool pools_make(
         struct amg_margo_item *pool = NULL;
 
         if (!is_first && row->name != NULL &&
-            strcmp(row->name, primary_name) == 0)
+            strcmp(row->name, amg_margo_primary_name) == 0)
             pool = pool_adopt(mid);
         else
             pool = pool_create(mid, row, pool_is_primary(plan, i));
         if (pool == NULL)
             return false;
         row->made = pool->handle;
-        if (pool_add(mid, pool) != HG_SUCCESS)
-            return false;
-    }
-    return true;
-}
-
-static bool streams_make(
-    margo_instance_id mid, const struct amg_margo_plan *plan, bool is_first)
-{
-    for (unsigned i = 0; i < plan->stream_count; i++) {
-        const struct amg_margo_stream_spec *row = &plan->streams[i];
-        bool is_own = row->name != NULL && strcmp(row->name, primary_name) == 0;
-        hg_return_t rc =
-            is_own ? stream_adopt(mid, row, !is_first)
-                   : stream_create(mid, "argobots.xstreams[]", row, NULL);
-
-        if (rc != HG_SUCCESS)
+        if (amg_margo_pool_add(mid, pool) != HG_SUCCESS)
             return false;
     }
     return true;
@@ -812,12 +163,13 @@ static ABT_pool pool_choose(margo_instance_id mid, const char *path,
     if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
         return otherwise;
     amg_lock_lock(&registry->lock);
-    pool = given != ABT_POOL_NULL ? amg_margo_pool_find_locked(registry, given)
-                                  : pool_resolve_locked(mid, path, ref);
+    pool = given != ABT_POOL_NULL
+               ? amg_margo_pool_find_locked(registry, given)
+               : amg_margo_pool_resolve_locked(mid, path, ref);
     amg_lock_unlock(&registry->lock);
     if (pool == NULL && given != ABT_POOL_NULL) {
-        pool = pool_wrap(mid, NULL, given, false);
-        if (pool != NULL && pool_add(mid, pool) != HG_SUCCESS)
+        pool = amg_margo_pool_wrap(mid, NULL, given, false);
+        if (pool != NULL && amg_margo_pool_add(mid, pool) != HG_SUCCESS)
             pool = NULL;
     }
     return pool == NULL ? ABT_POOL_NULL : pool->handle;
@@ -850,7 +202,6 @@ static bool pools_choose(
 static void registry_leave(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_list *streams = &registry->streams;
     struct amg_margo_list *pools = &registry->pools;
     bool is_last = false;
 
@@ -859,13 +210,11 @@ static void registry_leave(margo_instance_id mid)
     is_last = registry->instances == 0;
     amg_lock_unlock(&registry->lock);
     if (is_last) {
-        while (streams->count > 0)
-            stream_destroy(mid, streams->items[--streams->count]);
-        streams_reap(mid, true);
+        amg_margo_streams_reap(mid, true);
         while (pools->count > 0)
-            pool_destroy(mid, pools->items[--pools->count]);
+            amg_margo_pool_destroy(mid, pools->items[--pools->count]);
         amg_mem_free(pools->items);
-        amg_mem_free(streams->items);
+        amg_mem_free(registry->streams.items);
         amg_mem_free(registry);
     }
     *mid->pools = (struct amg_margo_pools){ABT_POOL_NULL, ABT_POOL_NULL, NULL};
@@ -912,7 +261,8 @@ bool amg_margo_pools_open(
     if (mid->pools->registry == NULL)
         return false;
     if (!pools_make(mid, plan, is_first) ||
-        !streams_make(mid, plan, is_first) || !pools_choose(mid, info)) {
+        !amg_margo_streams_open(mid, plan, is_first) ||
+        !pools_choose(mid, info)) {
         registry_leave(mid);
         return false;
     }
@@ -995,7 +345,7 @@ static bool core_take(margo_instance_id mid, ABT_xstream stream,
     error = ABT_xstream_set_cpubind(stream, slot->cpu);
     if (error != ABT_SUCCESS)
         margo_warning(mid, "the progress stream was not pinned to core %d: %s",
-            slot->cpu, abt_error(error));
+            slot->cpu, amg_margo_abt_error(error));
     else
         margo_debug(mid, "the progress stream is pinned to core %d: %s",
             slot->cpu, slot->reason);
@@ -1047,276 +397,9 @@ hg_return_t margo_transfer_pool_content(
     if (error != ABT_SUCCESS) {
         margo_error(MARGO_INSTANCE_NULL,
             "threads were not moved from one pool to another: %s",
-            abt_error(error));
+            amg_margo_abt_error(error));
     }
     return error == ABT_SUCCESS ? HG_SUCCESS : HG_OTHER_ERROR;
-}
-
-enum kind { POOL, STREAM };
-
-/* Change of the program's references to an item by a call. */
-enum action { NONE, REF, UNREF };
-
-/* Result of a call. */
-struct found {
-    void *handle;
-    const char *name;
-    uint32_t index;
-    unsigned refs; /* by the library and the program */
-};
-
-static struct amg_margo_registry *registry_of(margo_instance_id mid)
-{
-    return mid == MARGO_INSTANCE_NULL ? NULL : mid->pools->registry;
-}
-
-static struct amg_margo_list *list_of(
-    struct amg_margo_registry *registry, enum kind kind)
-{
-    return kind == POOL ? &registry->pools : &registry->streams;
-}
-
-/* HG_INVALID_ARG: an instance without a registry, or a handle or name that is
- * NULL. HG_NOENTRY: there is no such item. HG_PERMISSION, with a log line: the
- * program has no reference that UNREF could take. */
-static hg_return_t item_call(margo_instance_id mid, enum kind kind,
-    struct item_key key, enum action action, struct found *ret_found)
-{
-    struct amg_margo_registry *registry = registry_of(mid);
-    struct amg_margo_item *item = NULL;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (registry == NULL || (key.by == BY_HANDLE && key.handle == NULL) ||
-        (key.by == BY_NAME && key.name == NULL))
-        return HG_INVALID_ARG;
-    amg_lock_lock(&registry->lock);
-    item = list_find(list_of(registry, kind), key);
-    if (item == NULL) {
-        rc = HG_NOENTRY;
-    } else if (action == UNREF && item->refs == 0) {
-        rc = HG_PERMISSION;
-    } else {
-        item->refs += action == REF;
-        item->refs -= action == UNREF;
-        if (ret_found != NULL)
-            *ret_found = (struct found){item->handle, item->name,
-                list_index(list_of(registry, kind), key),
-                item->uses + item->refs};
-    }
-    amg_lock_unlock(&registry->lock);
-    if (rc == HG_PERMISSION)
-        margo_error(mid,
-            "a %s was not released: the program has no reference to it; "
-            "margo_%s_ref_incr() gives one",
-            kind == POOL ? "pool" : "stream",
-            kind == POOL ? "pool" : "xstream");
-    return rc;
-}
-
-static hg_return_t item_count(margo_instance_id mid, enum kind kind,
-    struct item_key key, unsigned *ret_count)
-{
-    struct found found;
-    hg_return_t rc = HG_INVALID_ARG;
-
-    if (ret_count != NULL)
-        rc = item_call(mid, kind, key, NONE, &found);
-    if (rc == HG_SUCCESS)
-        *ret_count = found.refs;
-    return rc;
-}
-
-static size_t item_total(margo_instance_id mid, enum kind kind)
-{
-    struct amg_margo_registry *registry = registry_of(mid);
-    size_t count = 0;
-
-    if (registry == NULL)
-        return 0;
-    amg_lock_lock(&registry->lock);
-    count = list_of(registry, kind)->count;
-    amg_lock_unlock(&registry->lock);
-    return count;
-}
-
-static hg_return_t pool_find(
-    margo_instance_id mid, struct item_key key, struct margo_pool_info *info)
-{
-    struct found found;
-    hg_return_t rc = item_call(mid, POOL, key, NONE, &found);
-
-    if (rc == HG_SUCCESS && info != NULL)
-        *info = (struct margo_pool_info){
-            (ABT_pool)found.handle, found.name, found.index};
-    return rc;
-}
-
-static hg_return_t stream_find(
-    margo_instance_id mid, struct item_key key, struct margo_xstream_info *info)
-{
-    struct found found;
-    hg_return_t rc = item_call(mid, STREAM, key, NONE, &found);
-
-    if (rc == HG_SUCCESS && info != NULL)
-        *info = (struct margo_xstream_info){
-            (ABT_xstream)found.handle, found.name, found.index};
-    return rc;
-}
-
-hg_return_t margo_find_pool_by_handle(
-    margo_instance_id mid, ABT_pool pool, struct margo_pool_info *info)
-{
-    return pool_find(mid, by_handle(pool), info);
-}
-
-/* The code of an index out of range, as programs of Margo expect; only the
- * calls by index to find an item return it. */
-static hg_return_t index_code(hg_return_t rc)
-{
-    return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;
-}
-
-hg_return_t margo_find_pool_by_index(
-    margo_instance_id mid, uint32_t index, struct margo_pool_info *info)
-{
-    return index_code(pool_find(mid, by_index(index), info));
-}
-
-hg_return_t margo_find_pool_by_name(
-    margo_instance_id mid, const char *name, struct margo_pool_info *info)
-{
-    return pool_find(mid, by_name(name), info);
-}
-
-size_t margo_get_num_pools(margo_instance_id mid)
-{
-    return item_total(mid, POOL);
-}
-
-hg_return_t margo_find_xstream_by_handle(
-    margo_instance_id mid, ABT_xstream xstream, struct margo_xstream_info *info)
-{
-    return stream_find(mid, by_handle(xstream), info);
-}
-
-hg_return_t margo_find_xstream_by_index(
-    margo_instance_id mid, uint32_t index, struct margo_xstream_info *info)
-{
-    return index_code(stream_find(mid, by_index(index), info));
-}
-
-hg_return_t margo_find_xstream_by_name(
-    margo_instance_id mid, const char *name, struct margo_xstream_info *info)
-{
-    return stream_find(mid, by_name(name), info);
-}
-
-size_t margo_get_num_xstreams(margo_instance_id mid)
-{
-    return item_total(mid, STREAM);
-}
-
-hg_return_t margo_pool_ref_incr_by_handle(
-    margo_instance_id mid, ABT_pool handle)
-{
-    return item_call(mid, POOL, by_handle(handle), REF, NULL);
-}
-
-hg_return_t margo_pool_ref_count_by_handle(
-    margo_instance_id mid, ABT_pool handle, unsigned *refcount)
-{
-    return item_count(mid, POOL, by_handle(handle), refcount);
-}
-
-hg_return_t margo_pool_release_by_handle(margo_instance_id mid, ABT_pool handle)
-{
-    return item_call(mid, POOL, by_handle(handle), UNREF, NULL);
-}
-
-hg_return_t margo_pool_ref_incr_by_index(margo_instance_id mid, uint32_t index)
-{
-    return item_call(mid, POOL, by_index(index), REF, NULL);
-}
-
-hg_return_t margo_pool_ref_count_by_index(
-    margo_instance_id mid, uint32_t index, unsigned *refcount)
-{
-    return item_count(mid, POOL, by_index(index), refcount);
-}
-
-hg_return_t margo_pool_release_by_index(margo_instance_id mid, uint32_t index)
-{
-    return item_call(mid, POOL, by_index(index), UNREF, NULL);
-}
-
-hg_return_t margo_pool_ref_incr_by_name(margo_instance_id mid, const char *name)
-{
-    return item_call(mid, POOL, by_name(name), REF, NULL);
-}
-
-hg_return_t margo_pool_ref_count_by_name(
-    margo_instance_id mid, const char *name, unsigned *refcount)
-{
-    return item_count(mid, POOL, by_name(name), refcount);
-}
-
-hg_return_t margo_pool_release_by_name(margo_instance_id mid, const char *name)
-{
-    return item_call(mid, POOL, by_name(name), UNREF, NULL);
-}
-
-hg_return_t margo_xstream_ref_incr_by_handle(
-    margo_instance_id mid, ABT_xstream handle)
-{
-    return item_call(mid, STREAM, by_handle(handle), REF, NULL);
-}
-
-hg_return_t margo_xstream_ref_count_by_handle(
-    margo_instance_id mid, ABT_xstream handle, unsigned *refcount)
-{
-    return item_count(mid, STREAM, by_handle(handle), refcount);
-}
-
-hg_return_t margo_xstream_release_by_handle(
-    margo_instance_id mid, ABT_xstream handle)
-{
-    return item_call(mid, STREAM, by_handle(handle), UNREF, NULL);
-}
-
-hg_return_t margo_xstream_ref_incr_by_index(
-    margo_instance_id mid, uint32_t index)
-{
-    return item_call(mid, STREAM, by_index(index), REF, NULL);
-}
-
-hg_return_t margo_xstream_ref_count_by_index(
-    margo_instance_id mid, uint32_t index, unsigned *refcount)
-{
-    return item_count(mid, STREAM, by_index(index), refcount);
-}
-
-hg_return_t margo_xstream_release_by_index(
-    margo_instance_id mid, uint32_t index)
-{
-    return item_call(mid, STREAM, by_index(index), UNREF, NULL);
-}
-
-hg_return_t margo_xstream_ref_incr_by_name(
-    margo_instance_id mid, const char *name)
-{
-    return item_call(mid, STREAM, by_name(name), REF, NULL);
-}
-
-hg_return_t margo_xstream_ref_count_by_name(
-    margo_instance_id mid, const char *name, unsigned *refcount)
-{
-    return item_count(mid, STREAM, by_name(name), refcount);
-}
-
-hg_return_t margo_xstream_release_by_name(
-    margo_instance_id mid, const char *name)
-{
-    return item_call(mid, STREAM, by_name(name), UNREF, NULL);
 }
 
 /* Registers a pool, and notifies the monitor. */
@@ -1328,7 +411,7 @@ static hg_return_t pool_enter(margo_instance_id mid,
     ABT_pool handle = pool->handle;
 
     AMG_MARGO_NOTIFY(mid, add_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = pool_add(mid, pool);
+    args.ret = amg_margo_pool_add(mid, pool);
     if (args.ret == HG_SUCCESS)
         args.ret = margo_find_pool_by_handle(mid, handle, &info);
     args.info = args.ret == HG_SUCCESS ? &info : NULL;
@@ -1346,7 +429,7 @@ hg_return_t margo_add_pool_from_json(
     struct json_object *object = NULL;
     bool is_read = false;
 
-    if (registry_of(mid) == NULL)
+    if (amg_margo_registry_of(mid) == NULL)
         return HG_INVALID_ARG;
     object = amg_json_parse(
         mid->log, "the text of a pool", json == NULL ? "{}" : json);
@@ -1366,11 +449,11 @@ hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,
 {
     struct amg_margo_item *made = NULL;
 
-    if (registry_of(mid) == NULL || pool == ABT_POOL_NULL)
+    if (amg_margo_registry_of(mid) == NULL || pool == ABT_POOL_NULL)
         return HG_INVALID_ARG;
     if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
         return HG_INVALID_ARG;
-    made = pool_wrap(mid, name, pool, take_ownership != 0);
+    made = amg_margo_pool_wrap(mid, name, pool, take_ownership != 0);
     return made == NULL ? HG_NOMEM : pool_enter(mid, made, info);
 }
 
@@ -1391,227 +474,41 @@ static const char *pool_reason_locked(const struct amg_margo_registry *registry,
     return NULL;
 }
 
-/* Does another stream than `but` run the pool? */
-static bool pool_is_run_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_item *pool, const struct amg_margo_item *but)
-{
-    AMG_ASSERT_HELD(&registry->lock);
-    for (unsigned i = 0; i < registry->streams.count; i++) {
-        const struct amg_margo_item *stream = registry->streams.items[i];
-
-        for (unsigned j = 0; stream != but && j < stream->pool_count; j++)
-            if (stream->pools[j] == pool)
-                return true;
-    }
-    return false;
-}
-
-/* Does the stream have a pool in use that no other stream would run? */
-static bool strands_pool_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_item *stream)
-{
-    AMG_ASSERT_HELD(&registry->lock);
-    for (unsigned i = 0; i < stream->pool_count; i++) {
-        const struct amg_margo_item *pool = stream->pools[i];
-
-        if ((pool->uses > 1 || pool->refs > 0) &&
-            !pool_is_run_locked(registry, pool, stream))
-            return true;
-    }
-    return false;
-}
-
-/* Does this stream run the caller, and no other stream the caller's pool? */
-static bool strands_caller_locked(const struct amg_margo_registry *registry,
-    const struct amg_margo_item *stream)
-{
-    ABT_xstream self = ABT_XSTREAM_NULL;
-    ABT_pool pool = ABT_POOL_NULL;
-
-    AMG_ASSERT_HELD(&registry->lock);
-    return ABT_xstream_self(&self) == ABT_SUCCESS && self == stream->handle &&
-           ABT_self_get_last_pool(&pool) == ABT_SUCCESS &&
-           !pool_is_run_locked(
-               registry, amg_margo_pool_find_locked(registry, pool), stream);
-}
-
-/* Why the stream stays; NULL: the stream may go. */
-static const char *stream_reason_locked(
-    const struct amg_margo_registry *registry,
-    const struct amg_margo_item *stream)
-{
-    ABT_bool is_primary = ABT_FALSE;
-
-    AMG_ASSERT_HELD(&registry->lock);
-    (void)ABT_xstream_is_primary(stream->handle, &is_primary);
-    if (stream->is_primary || is_primary != ABT_FALSE)
-        return "it is the primary one";
-    if (stream->refs > 0)
-        return "the program has references to it";
-    if (strands_caller_locked(registry, stream))
-        return "no other stream would run the thread that asks for it";
-    if (strands_pool_locked(registry, stream))
-        return "no other stream would run a pool of it that is in use by RPCs, "
-               "the progress loop, handlers or the program";
-    return NULL;
-}
-
-/* Takes an item that is not in use off its list. */
-static hg_return_t item_take_off(margo_instance_id mid, enum kind kind,
-    const void *handle, struct amg_margo_item **ret_item)
-{
-    struct amg_margo_registry *registry = mid->pools->registry;
-    struct amg_margo_list *list = list_of(registry, kind);
-    struct amg_margo_item *item = NULL;
-    const char *reason = NULL;
-
-    amg_lock_lock(&registry->lock);
-    item = list_find(list, by_handle(handle));
-    if (item != NULL)
-        reason = kind == POOL ? pool_reason_locked(registry, item)
-                              : stream_reason_locked(registry, item);
-    if (item != NULL && reason == NULL)
-        list_remove(list, item);
-    amg_lock_unlock(&registry->lock);
-    if (item == NULL)
-        return HG_NOENTRY;
-    if (reason != NULL) {
-        margo_error(mid, "a %s was not removed: %s",
-            kind == POOL ? "pool" : "stream", reason);
-        return HG_PERMISSION;
-    }
-    *ret_item = item;
-    return HG_SUCCESS;
-}
-
-static hg_return_t pool_remove(margo_instance_id mid, struct item_key key)
+static hg_return_t pool_remove(
+    margo_instance_id mid, struct amg_margo_item_key key)
 {
     struct margo_monitor_remove_pool_args args = {0};
     struct margo_pool_info info = {0};
     struct amg_margo_item *item = NULL;
-    hg_return_t rc = pool_find(mid, key, &info);
+    hg_return_t rc = amg_margo_pool_find(mid, key, &info);
 
     if (rc != HG_SUCCESS)
         return rc;
-    streams_reap(mid, false);
+    amg_margo_streams_reap(mid, false);
     args.info = &info;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_START, &args);
-    args.ret = item_take_off(mid, POOL, info.pool, &item);
+    args.ret = amg_margo_item_take_off(mid, &mid->pools->registry->pools,
+        info.pool, pool_reason_locked, &item);
     if (args.ret == HG_SUCCESS)
         args.info = NULL;
     AMG_MARGO_NOTIFY(mid, remove_pool, MARGO_MONITOR_FN_END, &args);
     amg_margo_show_begin(mid->pools->registry);
-    pool_destroy(mid, item);
+    amg_margo_pool_destroy(mid, item);
     amg_margo_show_end(mid->pools->registry);
     return args.ret;
 }
 
 hg_return_t margo_remove_pool_by_handle(margo_instance_id mid, ABT_pool pool)
 {
-    return pool_remove(mid, by_handle(pool));
+    return pool_remove(mid, amg_margo_by_handle(pool));
 }
 
 hg_return_t margo_remove_pool_by_index(margo_instance_id mid, uint32_t index)
 {
-    return pool_remove(mid, by_index(index));
+    return pool_remove(mid, amg_margo_by_index(index));
 }
 
 hg_return_t margo_remove_pool_by_name(margo_instance_id mid, const char *name)
 {
-    return pool_remove(mid, by_name(name));
-}
-
-/* Notifies the monitor of the result. */
-static hg_return_t stream_entered(margo_instance_id mid, hg_return_t rc,
-    ABT_xstream handle, struct margo_monitor_add_xstream_args *args,
-    struct margo_xstream_info *ret_info)
-{
-    struct margo_xstream_info info = {0};
-
-    args->ret = rc;
-    if (rc == HG_SUCCESS)
-        args->ret = margo_find_xstream_by_handle(mid, handle, &info);
-    args->info = args->ret == HG_SUCCESS ? &info : NULL;
-    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_END, args);
-    args->info = NULL;
-    if (args->ret == HG_SUCCESS && ret_info != NULL)
-        *ret_info = info;
-    return args->ret;
-}
-
-hg_return_t margo_add_xstream_from_json(
-    margo_instance_id mid, const char *json, struct margo_xstream_info *info)
-{
-    struct margo_monitor_add_xstream_args args = {0};
-    struct amg_margo_stream_spec plan = {0};
-    struct json_object *object = NULL;
-    ABT_xstream handle = ABT_XSTREAM_NULL;
-    hg_return_t rc = HG_INVALID_ARG;
-
-    if (registry_of(mid) == NULL)
-        return HG_INVALID_ARG;
-    object = amg_json_parse(
-        mid->log, "the text of a stream", json == NULL ? "{}" : json);
-    if (object == NULL)
-        return HG_INVALID_ARG;
-    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    if (amg_margo_stream_spec_read(mid->log, "xstream", object, &plan))
-        rc = stream_create(mid, "xstream", &plan, &handle);
-    amg_margo_stream_spec_free(&plan);
-    json_object_put(object);
-    return stream_entered(mid, rc, handle, &args, info);
-}
-
-hg_return_t margo_add_xstream_external(margo_instance_id mid, const char *name,
-    ABT_xstream xstream, ABT_bool take_ownership,
-    struct margo_xstream_info *info)
-{
-    struct margo_monitor_add_xstream_args args = {0};
-    hg_return_t rc = HG_SUCCESS;
-
-    if (registry_of(mid) == NULL || xstream == ABT_XSTREAM_NULL)
-        return HG_INVALID_ARG;
-    if (name != NULL && !amg_margo_name_is_valid(mid->log, "the name", name))
-        return HG_INVALID_ARG;
-    AMG_MARGO_NOTIFY(mid, add_xstream, MARGO_MONITOR_FN_START, &args);
-    rc = stream_wrap(mid, name, xstream, take_ownership != 0);
-    return stream_entered(mid, rc, xstream, &args, info);
-}
-
-static hg_return_t stream_remove(margo_instance_id mid, struct item_key key)
-{
-    struct margo_monitor_remove_xstream_args args = {0};
-    struct margo_xstream_info info = {0};
-    struct amg_margo_item *item = NULL;
-    hg_return_t rc = stream_find(mid, key, &info);
-
-    if (rc != HG_SUCCESS)
-        return rc;
-    streams_reap(mid, false);
-    args.info = &info;
-    AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_START, &args);
-    args.ret = item_take_off(mid, STREAM, info.xstream, &item);
-    if (args.ret == HG_SUCCESS) {
-        stream_destroy(mid, item);
-        args.info = NULL;
-    }
-    AMG_MARGO_NOTIFY(mid, remove_xstream, MARGO_MONITOR_FN_END, &args);
-    return args.ret;
-}
-
-hg_return_t margo_remove_xstream_by_handle(
-    margo_instance_id mid, ABT_xstream xstream)
-{
-    return stream_remove(mid, by_handle(xstream));
-}
-
-hg_return_t margo_remove_xstream_by_index(margo_instance_id mid, uint32_t index)
-{
-    return stream_remove(mid, by_index(index));
-}
-
-hg_return_t margo_remove_xstream_by_name(
-    margo_instance_id mid, const char *name)
-{
-    return stream_remove(mid, by_name(name));
+    return pool_remove(mid, amg_margo_by_name(name));
 }

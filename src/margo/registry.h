@@ -57,13 +57,93 @@ struct amg_margo_registry {
     struct amg_margo_item *left;
 };
 
+/* Key of an item in a list. */
+struct amg_margo_item_key {
+    enum { AMG_MARGO_BY_HANDLE, AMG_MARGO_BY_INDEX, AMG_MARGO_BY_NAME } by;
+    const void *handle;
+    uint32_t index;
+    const char *name;
+};
+
+static inline struct amg_margo_item_key amg_margo_by_handle(const void *handle)
+{
+    return (struct amg_margo_item_key){
+        .by = AMG_MARGO_BY_HANDLE, .handle = handle};
+}
+
+static inline struct amg_margo_item_key amg_margo_by_index(uint32_t index)
+{
+    return (struct amg_margo_item_key){
+        .by = AMG_MARGO_BY_INDEX, .index = index};
+}
+
+static inline struct amg_margo_item_key amg_margo_by_name(const char *name)
+{
+    return (struct amg_margo_item_key){.by = AMG_MARGO_BY_NAME, .name = name};
+}
+
+/* NULL: the instance is NULL, or has no registry. */
+struct amg_margo_registry *amg_margo_registry_of(margo_instance_id mid);
+
 /* From begin to end no pool or stream of the registry is freed. */
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
 
+/* An item with room for that many pools, of a stream, and CPUs; a name of NULL
+ * is made up later. NULL: no memory, logged. */
+struct amg_margo_item *amg_margo_item_new(
+    margo_instance_id mid, const char *name, size_t pools, unsigned affinity);
+/* For log lines. */
+const char *amg_margo_item_name(const struct amg_margo_item *item);
+
+/* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
+ * the list has that name or handle; HG_NOMEM. Errors are logged. */
+hg_return_t amg_margo_list_add(margo_instance_id mid,
+    struct amg_margo_list *list, struct amg_margo_item *item);
+
+/* Why an item stays; NULL: the item may go. */
+typedef const char *amg_margo_reason_fn(
+    const struct amg_margo_registry *registry,
+    const struct amg_margo_item *item);
+/* Takes an item that is not in use off its list. HG_NOENTRY: there is no such
+ * item. HG_PERMISSION, with a log line: the item stays for a reason. */
+hg_return_t amg_margo_item_take_off(margo_instance_id mid,
+    struct amg_margo_list *list, const void *handle,
+    amg_margo_reason_fn *reason_locked, struct amg_margo_item **ret_item);
+
+/* An item for an existing pool; a name of NULL is made up later. NULL: no
+ * memory, logged. */
+struct amg_margo_item *amg_margo_pool_wrap(
+    margo_instance_id mid, const char *name, ABT_pool handle, bool is_owned);
+/* Registers the pool, or destroys it on an error, which is logged. */
+hg_return_t amg_margo_pool_add(
+    margo_instance_id mid, struct amg_margo_item *pool);
 /* The registered pool of that handle, or NULL. */
 struct amg_margo_item *amg_margo_pool_find_locked(
     const struct amg_margo_registry *registry, ABT_pool pool);
+/* The referenced pool; NULL: no such pool, logged. */
+struct amg_margo_item *amg_margo_pool_resolve_locked(margo_instance_id mid,
+    const char *path, const struct amg_margo_pool_ref *ref);
+/* Frees a pool that is on no list; does nothing for NULL. */
+void amg_margo_pool_destroy(margo_instance_id mid, struct amg_margo_item *pool);
+
+/* Find an item like the public calls margo_find_pool_by_name() etc. */
+hg_return_t amg_margo_pool_find(margo_instance_id mid,
+    struct amg_margo_item_key key, struct margo_pool_info *info);
+hg_return_t amg_margo_stream_find(margo_instance_id mid,
+    struct amg_margo_item_key key, struct margo_xstream_info *info);
+
+/* The name of an error code of Argobots for a log line, as "ABT_ERR_INV_POOL";
+ * valid until the next call of this OS thread. */
+const char *amg_margo_abt_error(int error);
+
+/* stream.c: starts the streams of the plan; if Margo has not called ABT_init(),
+ * the calling stream keeps its pools. False: failed, logged. */
+bool amg_margo_streams_open(
+    margo_instance_id mid, const struct amg_margo_plan *plan, bool is_first);
+/* Frees the removed streams that have ended; `all`: ends all streams, and waits
+ * for them. */
+void amg_margo_streams_reap(margo_instance_id mid, bool all);
 
 /* pools.c: the named pools and streams of an instance. The registry is shared
  * with the instance's parent and children. */

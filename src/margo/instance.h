@@ -42,7 +42,7 @@ enum amg_margo_state {
 
 /* References of the program keep class, context and pools; references and
  * public calls in progress keep the memory. Guarded by the lock of
- * finalize.c. */
+ * instances.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
     unsigned count;       /* references, with that of finalization */
@@ -93,9 +93,8 @@ struct margo_instance {
     bool is_abandoned;     /* handlers did not end in time: the memory is never
                             * freed */
     unsigned max_handlers; /* further requests wait; 0: no limit; constant */
-    /* Written by set_state() of finalize.c, and in a child of fork(). The
-     * release store
-     * pairs with the acquire load of amg_margo_state_of(). */
+    /* Written by amg_margo_instance_set_state(), and in a child of fork(). The
+     * release store pairs with the acquire load of amg_margo_state_of(). */
     _Atomic(enum amg_margo_state) state;
     /* Prefinalize callbacks have run: the loop may drain. The release store
      * pairs with the acquire load of the loop. */
@@ -204,7 +203,7 @@ static inline hg_return_t amg_margo_refusal(
  * finalization. Any thread. */
 void amg_margo_wake(margo_instance_id mid);
 
-/* finalize.c: each instance initialises the ULT runtime, and its end finalizes
+/* instances.c: each instance initialises the ULT runtime, and its end finalizes
  * the runtime. Only the primary thread may call the last ABT_finalize(): if
  * another thread ends the last instance, the primary thread makes that call
  * later. enter() returns false if it has failed, logged; `ret_is_first`: the
@@ -213,8 +212,38 @@ bool amg_margo_runtime_enter(bool *ret_is_first);
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
 
-/* finalize.c: registers the instance, with one reference; it is running. */
+/* Registers the instance, with one reference; it is running. */
 void amg_margo_instance_opened(margo_instance_id mid);
+/* Goes on to the next state. */
+void amg_margo_instance_set_state(
+    margo_instance_id mid, enum amg_margo_state next);
+
+/* Begin a public call: keep the memory of the instance until
+ * amg_margo_instance_leave(). False: the instance is not known, or freed.
+ * enter_or_log() logs that, and refuses an instance of the parent of this
+ * process without a log line. */
+bool amg_margo_instance_enter(margo_instance_id mid);
+bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller);
+/* Called at the end of a public call. */
+void amg_margo_instance_leave(margo_instance_id mid);
+
+/* Drops a reference if other references remain, so that nothing ends, or if the
+ * instance is of the parent of this process. False: nothing was done. */
+bool amg_margo_instance_unref_many(margo_instance_id mid);
+/* Drops a reference. `ret_begins`: was the last reference, so the caller begins
+ * the finalization. False: the caller cannot have a reference. */
+bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
+
+/* Notes that the finalization has begun, and has a reference. */
+void amg_margo_refs_finalize(margo_instance_id mid);
+/* Drops the reference of the finalization. */
+void amg_margo_refs_finalized(margo_instance_id mid);
+/* Are there no references? Then no caller can take one any more, and the first
+ * caller, told by `ret_is_mine`, closes the instance. */
+bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
+
+/* Frees the memory of a closed instance without users. */
+void amg_margo_instance_free(margo_instance_id mid);
 
 /* The calling user-level thread, or ABT_THREAD_NULL. */
 static inline ABT_thread amg_margo_self(void)

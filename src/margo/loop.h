@@ -185,8 +185,11 @@ extern const struct amg_margo_loop_end amg_margo_finalize_of_loop;
 
 /* Closes the class and all that depends on it, also after a failed open. */
 void amg_margo_close_network(margo_instance_id mid);
-/* Frees the memory of a closed instance without users. */
-void amg_margo_instance_free(margo_instance_id mid);
+/* finalize_callbacks.c: calls the prefinalize callbacks (`before`) or the
+ * finalize callbacks, and removes them. */
+void amg_margo_callbacks_run(margo_instance_id mid, bool before);
+/* Removes all callbacks. */
+void amg_margo_callbacks_fini(margo_instance_id mid);
 
 /* A one-shot timer, part of a request, of the stack of a sleeping thread, or of
  * a timer of the program. From arm until the timer fires, or is disarmed,

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The default monitor of an instance, which gathers figures from each event and
+ * writes them into files. */
+#ifndef AMG_MARGO_MONITOR_DEFAULT_H
+#define AMG_MARGO_MONITOR_DEFAULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/env.h"
+#include "base/lock.h"
+#include "margo.h"
+#include "margo/monitor_stats.h"
+
+struct json_object;
+
+/* Settings of the statistics or of the series. */
+struct amg_monitor_output {
+    bool is_disabled;
+    bool is_pretty;
+};
+
+/* Owned by the monitor. */
+struct amg_monitor_config {
+    const char *prefix; /* lies in the text, or the environment */
+    unsigned precision; /* digits of numbers with a fraction */
+    struct amg_monitor_output stats;
+    unsigned sample_every; /* counts every so many polls of the loop */
+    struct amg_monitor_output series;
+    double interval_s; /* between two samples */
+};
+
+enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
+
+/* Guarded by the monitor's lock; the times are of ABT_get_wtime(). */
+struct amg_monitor_operation {
+    struct amg_monitor_operation *next; /* next free operation */
+    struct amg_stats_call *call;
+    double start;
+    double posted;            /* when the post had ended */
+    double ult_start;         /* of a request that is served */
+    hg_size_t size;           /* of a transfer */
+    enum amg_stats_what wait; /* measure of the wait */
+    bool is_awaited;          /* by a wait, not by a callback */
+    unsigned refs;
+};
+
+/* Owned by the instance, from its begin to its end. */
+struct amg_monitor {
+    margo_instance_id mid;
+    struct amg_monitor_config config; /* with its own copy of the prefix */
+    ABT_key current;                  /* what the calling thread serves */
+    double opened_s;
+    char address[AMG_MONITOR_ADDRESS_CAP]; /* the instance's own */
+    char file[AMG_MONITOR_PATH_CAP];       /* up to ".stats.json" */
+    struct amg_lock lock;                  /* guards all below */
+    struct amg_stats progress_with_timeout;
+    struct amg_stats progress_timeout_ms;
+    struct amg_stats progress_without_timeout;
+    struct amg_stats trigger;
+    uint64_t looks;  /* polls of the loop, counted or not */
+    uint64_t rounds; /* calls of trigger, counted or not */
+    struct amg_stats_book book;
+    struct amg_timeseries series;
+    struct amg_monitor_operation *spare;
+    bool is_short; /* something was not counted, since there was no memory */
+};
+
+/* Is a boolean of the environment set? Not if it is 0, false, no or off. */
+bool amg_monitor_env_is_on(enum amg_env_id id);
+
+/* Functions of struct margo_monitor. initialize() returns NULL, with a log
+ * line, if `config` is invalid; finalize() writes the files. */
+void *amg_monitor_initialize(
+    margo_instance_id mid, void *uargs, struct json_object *config);
+void amg_monitor_finalize(void *uargs);
+/* {"stats", "series"}, without a disabled part. */
+void amg_monitor_dump(
+    void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
+struct json_object *amg_monitor_config_get(void *uargs);
+
+/* Adds a point of each pool, and of each RPC, to the series. The lock of the
+ * monitor is not held while the pools are read. */
+void amg_monitor_sample(struct amg_monitor *monitor, double now);
+
+#endif

@@ -61,14 +61,24 @@ struct amg_margo_stream_spec {
     bool is_progress; /* requested by use_progress_thread */
 };
 
-/* Read an element of "pools", or of "xstreams". False: refused, or no memory;
- * logged. The caller frees a stream's plan, also after a failure. */
+/* pool_spec.c: read an element of "pools", or of "xstreams". False: refused, or
+ * no memory; logged. The caller frees a stream's plan, also after a failure. */
 bool amg_margo_pool_spec_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, struct amg_margo_pool_spec *plan);
 bool amg_margo_stream_spec_read(const struct amg_margo_log *log,
     const char *path, struct json_object *object,
     struct amg_margo_stream_spec *plan);
 void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
+/* Reads an integer or a string. False: refused, logged. */
+bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
+    struct json_object *value, struct amg_margo_pool_ref *ret_ref);
+
+/* Is the array absent, or its length possible? If not, that is logged. */
+bool amg_margo_config_array_check(const struct amg_margo_log *log,
+    const char *path, struct json_object *array, size_t least);
+/* Logs that there is no memory for a field, and returns false. */
+bool amg_margo_config_no_memory(
+    const struct amg_margo_log *log, const char *path);
 
 /* Of the stream of the thread that opens an instance, and of its first pool. */
 extern const char amg_margo_primary_name[];
@@ -82,7 +92,7 @@ const char *amg_margo_pool_kind_name(int kind);
 const char *amg_margo_pool_access_name(int access);
 const char *amg_margo_sched_kind_name(int kind);
 
-/* Part of a configuration. */
+/* plan.c: part of a configuration. */
 struct amg_margo_plan {
     struct amg_margo_pool_spec *pools;
     unsigned pool_count;
@@ -131,6 +141,12 @@ struct amg_margo_config {
     struct hg_init_info hg_init; /* with strings of `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.c */
 };
+
+/* Reads the pools, streams and references to pools of the text, whose fields
+ * are read. False: refused, or no memory; logged. */
+bool amg_margo_plan_read(const struct amg_margo_log *log, bool is_child,
+    struct amg_margo_config *config);
+void amg_margo_plan_free(struct amg_margo_plan *plan);
 
 /* False: invalid; the logger of `info` gets the field and the reason, and
  * nothing was allocated. */

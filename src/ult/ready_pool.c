@@ -12,7 +12,6 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/mem.h"
 
 enum { MANY = 64 }; /* units given to a function of the program at once */
@@ -52,34 +51,6 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-/* A definition of a pool. The u_get_type of `def` marks a definition that the
- * library made for ABT_pool_user_def. A pool has a copy of its definition. */
-struct amg_user_pool {
-    ABT_pool pool;    /* the pool that has this copy */
-    ABT_pool_def def; /* the older form */
-    bool is_old;      /* in a pool: `def` is used alone */
-    ABT_pool_user_create_unit_fn create_unit;
-    ABT_pool_user_free_unit_fn free_unit;
-    ABT_pool_user_is_empty_fn is_empty;
-    ABT_pool_user_pop_fn pop;
-    ABT_pool_user_push_fn push;
-    ABT_pool_user_init_fn init;
-    ABT_pool_user_free_fn free;
-    ABT_pool_user_get_size_fn get_size;
-    ABT_pool_user_pop_wait_fn pop_wait;
-    ABT_pool_user_pop_many_fn pop_many;
-    ABT_pool_user_push_many_fn push_many;
-    ABT_pool_user_print_all_fn print_all;
-};
-
-/* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
- * thread, or when the thread belongs to another pool. */
-struct unit {
-    ABT_unit unit; /* the program's */
-    struct amg_user_pool *pool;
-    struct amg_ult *ult;
-};
-
 /* In u_get_type, marks definitions that the library made. */
 static ABT_unit_type mark(ABT_unit unit)
 {
@@ -93,91 +64,6 @@ static struct amg_user_pool *user_of(ABT_pool_user_def def)
     return def != ABT_POOL_USER_DEF_NULL && def->u_get_type == mark
                ? amg_container_of(def, struct amg_user_pool, def)
                : NULL;
-}
-
-/* Units of user-defined pools, by the program's handle; the lock guards the
- * map. */
-static struct amg_lock lock AMG_LOCK_KEPT;
-static struct amg_map units;
-
-ABT_unit amg_unit_of(struct amg_ult *ult)
-{
-    struct unit *unit = ult == NULL ? NULL : ult->unit;
-
-    if (unit != NULL || ult == NULL)
-        return unit == NULL ? ABT_UNIT_NULL : unit->unit;
-    return (ABT_unit)(void *)((char *)ult + 1);
-}
-
-struct amg_ult *amg_unit_ult(ABT_unit unit)
-{
-    uintptr_t key = (uintptr_t)unit;
-    struct unit *known = NULL;
-
-    if (unit == ABT_UNIT_NULL)
-        return NULL;
-    if ((key & 1) != 0)
-        return (struct amg_ult *)(void *)((char *)unit - 1);
-    amg_lock_lock(&lock);
-    known = amg_map_get(&units, key);
-    amg_lock_unlock(&lock);
-    return known == NULL ? NULL : known->ult;
-}
-
-static ABT_unit unit_new(const struct amg_user_pool *user, struct amg_ult *ult)
-{
-    ABT_thread thread = amg_ult_handle(ult);
-
-    if (!user->is_old)
-        return user->create_unit(user->pool, thread);
-    if (ult->kind == AMG_ULT_TASKLET && user->def.u_create_from_task != NULL)
-        return user->def.u_create_from_task(thread);
-    return user->def.u_create_from_thread(thread);
-}
-
-static void unit_end(const struct amg_user_pool *user, ABT_unit unit)
-{
-    if (user->is_old)
-        user->def.u_free(&unit);
-    else
-        user->free_unit(user->pool, unit);
-}
-
-/* An ABT code. */
-static int unit_create(
-    struct amg_user_pool *user, struct amg_ult *ult, struct unit **ret_unit)
-{
-    struct unit *unit = amg_mem_zalloc(sizeof(*unit));
-    hg_return_t added = HG_NOMEM;
-
-    if (unit == NULL)
-        return ABT_ERR_MEM;
-    unit->pool = user;
-    unit->ult = ult;
-    unit->unit = unit_new(user, ult);
-    if (unit->unit == ABT_UNIT_NULL) {
-        amg_mem_free(unit);
-        return ABT_ERR_OTHER;
-    }
-    amg_lock_lock(&lock);
-    added = amg_map_put(&units, (uintptr_t)unit->unit, unit);
-    amg_lock_unlock(&lock);
-    if (added != HG_SUCCESS) {
-        unit_end(user, unit->unit);
-        amg_mem_free(unit);
-        return ABT_ERR_MEM;
-    }
-    *ret_unit = unit;
-    return ABT_SUCCESS;
-}
-
-static void unit_destroy(struct unit *unit)
-{
-    amg_lock_lock(&lock);
-    amg_map_remove(&units, (uintptr_t)unit->unit);
-    amg_lock_unlock(&lock);
-    unit_end(unit->pool, unit->unit);
-    amg_mem_free(unit);
 }
 
 /* 0: nothing is ready; else at least 1. `counted`: size that we counted. */
@@ -265,49 +151,6 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Has the thread the unit that the pool needs, or none if none is needed? */
-static bool unit_fits(
-    const struct amg_ready_pool *pool, const struct amg_ult *ult)
-{
-    const struct unit *unit = ult->unit;
-
-    return unit == NULL ? pool->user == NULL : unit->pool == pool->user;
-}
-
-/* An ABT code. */
-static int unit_renew(struct amg_ready_pool *pool, struct amg_ult *ult)
-{
-    struct unit *unit = NULL;
-    int rc = ABT_SUCCESS;
-
-    if (pool->user != NULL)
-        rc = unit_create(pool->user, ult, &unit);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    if (ult->unit != NULL)
-        unit_destroy(ult->unit);
-    ult->unit = unit;
-    return ABT_SUCCESS;
-}
-
-int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult)
-{
-    int rc = ABT_SUCCESS;
-
-    if (!unit_fits(pool, ult))
-        rc = unit_renew(pool, ult);
-    if (rc == ABT_SUCCESS)
-        amg_ult_set_pool(ult, pool);
-    return rc;
-}
-
-void amg_ready_pool_disown(struct amg_ult *ult)
-{
-    if (ult->unit != NULL)
-        unit_destroy(ult->unit);
-    ult->unit = NULL;
-}
-
 /* Why a thread is pushed. */
 enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
 
@@ -385,7 +228,7 @@ static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
 {
     const struct amg_user_pool *user = pool->user;
 
-    if (!unit_fits(pool, ult) && unit_renew(pool, ult) != ABT_SUCCESS) {
+    if (amg_ready_pool_adopt(pool, ult) != ABT_SUCCESS) {
         AMG_LOG_ERROR("ult",
             "user-defined pool %d created no unit for a ready thread (its "
             "function failed, or no memory); aborting, since the thread would "

@@ -76,7 +76,25 @@ void amg_sleeper_wake_all(struct amg_list *watches);
 /* Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
 
-struct amg_user_pool;
+/* A definition of a pool. The u_get_type of `def` marks a definition that the
+ * library made for ABT_pool_user_def. A pool has a copy of its definition. */
+struct amg_user_pool {
+    ABT_pool pool;    /* the pool that has this copy */
+    ABT_pool_def def; /* the older form */
+    bool is_old;      /* in a pool: `def` is used alone */
+    ABT_pool_user_create_unit_fn create_unit;
+    ABT_pool_user_free_unit_fn free_unit;
+    ABT_pool_user_is_empty_fn is_empty;
+    ABT_pool_user_pop_fn pop;
+    ABT_pool_user_push_fn push;
+    ABT_pool_user_init_fn init;
+    ABT_pool_user_free_fn free;
+    ABT_pool_user_get_size_fn get_size;
+    ABT_pool_user_pop_wait_fn pop_wait;
+    ABT_pool_user_pop_many_fn pop_many;
+    ABT_pool_user_push_many_fn push_many;
+    ABT_pool_user_print_all_fn print_all;
+};
 
 /* Functions of a kind of pool, called with its lock held. */
 struct amg_ready_pool_ops {

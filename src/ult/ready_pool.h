@@ -179,8 +179,15 @@ void amg_ult_migrate(struct amg_ult *ult);
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
-/* Pops the next thread, or NULL. */
+/* Pushes the units of `count` ready threads, which the pool has adopted, by the
+ * program's function for several units, which the pool has. */
+void amg_ready_pool_push_many(struct amg_ready_pool *pool,
+    const ABT_unit *units, size_t count, ABT_pool_context context);
+
+/* Pops the next thread, or NULL. `context` is for a user-defined pool. */
 struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
+struct amg_ult *amg_ready_pool_pop_for(
+    struct amg_ready_pool *pool, ABT_pool_context context);
 /* Pops by the program's function for waits. False: the pool has none. */
 bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
     ABT_pool_context context, struct amg_ult **ret_ult);

@@ -100,6 +100,42 @@ int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     return ABT_SUCCESS;
 }
 
+int amg_sched_default(ABT_sched sched, struct amg_sched **ret_sched)
+{
+    if (sched == ABT_SCHED_NULL)
+        return amg_sched_create(
+            ABT_SCHED_DEFAULT, NULL, 0, NULL, true, ret_sched);
+    *ret_sched = amg_sched_of(sched);
+    return ABT_SUCCESS;
+}
+
+bool amg_sched_take(struct amg_sched *sched)
+{
+    return !atomic_exchange_explicit(
+        &sched->is_used, true, memory_order_acquire);
+}
+
+void amg_sched_release(struct amg_sched *sched, bool is_destroyed,
+    struct amg_ready_pool *successor)
+{
+    atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
+    atomic_store_explicit(&sched->is_used, false, memory_order_release);
+    if (is_destroyed)
+        amg_sched_destroy(sched, successor);
+}
+
+void amg_xstream_set_sched(struct amg_xstream *xstream, struct amg_sched *sched)
+{
+    struct amg_sched *former = amg_xstream_sched(xstream);
+
+    atomic_store_explicit(&sched->xstream, xstream, memory_order_relaxed);
+    /* Release: pairs with amg_xstream_sched(), whose callers use the pools. */
+    atomic_store_explicit(&xstream->sched, sched, memory_order_release);
+    if (former != NULL)
+        amg_sched_release(former, former->is_automatic,
+            sched->count > 0 ? sched->pools[0] : NULL);
+}
+
 static struct amg_ult *pop_in_turn(struct amg_sched *sched)
 {
     for (int tries = 0; tries < sched->count; tries++) {

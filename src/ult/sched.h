@@ -49,6 +49,16 @@ void amg_sched_destroy(
  * also automatic pools. */
 void amg_sched_undo(struct amg_sched *sched, const ABT_pool *given);
 
+/* The scheduler that the caller gave, or a new default scheduler. An ABT
+ * code. */
+int amg_sched_default(ABT_sched sched, struct amg_sched **ret_sched);
+
+/* Marks the scheduler as used; false: the scheduler is in use. */
+bool amg_sched_take(struct amg_sched *sched);
+/* Undoes amg_sched_take(), and destroys the scheduler if `is_destroyed`. */
+void amg_sched_release(struct amg_sched *sched, bool is_destroyed,
+    struct amg_ready_pool *successor);
+
 /* The next thread to run, or NULL. Called by the xstream of the scheduler. */
 struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 
@@ -91,13 +101,19 @@ bool amg_sched_is_to_stop(const struct amg_sched *sched);
 /* Number of threads that are ready in the scheduler's pools; no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);
 
-/* The current scheduler. Acquire: pairs with amg_xstream_sched_set(), so that
+/* The current scheduler. Acquire: pairs with amg_xstream_set_sched(), so that
  * the pools of the scheduler are visible. */
 static inline struct amg_sched *amg_xstream_sched(
     const struct amg_xstream *xstream)
 {
     return atomic_load_explicit(&xstream->sched, memory_order_acquire);
 }
+
+/* Replaces the scheduler by `sched`, which the caller has marked as used, and
+ * releases the former. Called by the xstream's own OS thread, or while the
+ * xstream does not run. */
+void amg_xstream_set_sched(
+    struct amg_xstream *xstream, struct amg_sched *sched);
 
 /* Requests: bits of enum amg_xstream_ask. */
 static inline unsigned amg_xstream_asked(const struct amg_xstream *xstream)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Execution streams (xstreams), OS threads that run pools: their list, their
- * life, and their public functions; the loop of their schedulers, and
- * schedulers that run as threads of a pool. */
+ * life, requests to their schedulers, and their public functions. */
 #include "ult/sched.h"
 
 #include <errno.h>
@@ -140,60 +139,29 @@ static void state_set_locked(
     xstream->tid = tid;
 }
 
-/* False: the scheduler is in use. */
-static bool sched_take(struct amg_sched *sched)
-{
-    return !atomic_exchange_explicit(
-        &sched->is_used, true, memory_order_acquire);
-}
-
-static void sched_release(struct amg_sched *sched, bool is_destroyed,
-    struct amg_ready_pool *successor)
-{
-    atomic_store_explicit(&sched->xstream, NULL, memory_order_relaxed);
-    atomic_store_explicit(&sched->is_used, false, memory_order_release);
-    if (is_destroyed)
-        amg_sched_destroy(sched, successor);
-}
-
-/* Replaces the scheduler by `sched`, which the caller has marked as used, and
- * releases the former. Called by the xstream's own OS thread, or while the
- * xstream does not run. */
-static void sched_set(struct amg_xstream *xstream, struct amg_sched *sched)
-{
-    struct amg_sched *former = amg_xstream_sched(xstream);
-
-    atomic_store_explicit(&sched->xstream, xstream, memory_order_relaxed);
-    /* Release: pairs with amg_xstream_sched(), whose callers use the pools. */
-    atomic_store_explicit(&xstream->sched, sched, memory_order_release);
-    if (former != NULL)
-        sched_release(former, former->is_automatic,
-            sched->count > 0 ? sched->pools[0] : NULL);
-}
-
 int amg_xstream_create(
     struct amg_sched *sched, int rank, struct amg_xstream **ret_stream)
 {
     struct amg_xstream *xstream = NULL;
     bool is_listed = false;
 
-    if (!sched_take(sched))
+    if (!amg_sched_take(sched))
         return ABT_ERR_SCHED;
     xstream = amg_mem_zalloc(sizeof(*xstream));
     if (xstream == NULL) {
-        sched_release(sched, false, NULL);
+        amg_sched_release(sched, false, NULL);
         return ABT_ERR_MEM;
     }
     atomic_init(&xstream->state, ABT_XSTREAM_STATE_TERMINATED);
     amg_sleeper_init(&xstream->sleeper);
     amg_list_init(&xstream->joiners);
-    sched_set(xstream, sched);
+    amg_xstream_set_sched(xstream, sched);
     amg_lock_lock(&list_lock);
     is_listed = insert_locked(xstream, rank);
     count += is_listed ? 1 : 0;
     amg_lock_unlock(&list_lock);
     if (!is_listed) {
-        sched_release(sched, false, NULL);
+        amg_sched_release(sched, false, NULL);
         amg_mem_free(xstream);
         return ABT_ERR_INV_XSTREAM_RANK;
     }
@@ -209,90 +177,13 @@ static void xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     if (!xstreams_remove(xstream))
         return; /* inherited: threads of the parent are in its pools */
-    sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
+    amg_sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
 }
 
 void amg_xstream_destroy(struct amg_xstream *xstream)
 {
     xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
-}
-
-/* Wakes other xstreams for threads that this xstream will not run at once. */
-static void sched_wake_others(struct amg_sched *sched)
-{
-    for (int i = 0; i < sched->count; i++)
-        amg_ready_pool_wake_one(sched->pools[i]);
-}
-
-/* Called by a scheduler in each round: serves requests to the xstream. True:
- * the scheduler has to return. */
-static bool sched_has_to_stop(struct amg_sched *sched)
-{
-    struct amg_xstream *xstream =
-        atomic_load_explicit(&sched->xstream, memory_order_relaxed);
-    struct amg_ult *primary = NULL;
-
-    /* Acquire: pairs with amg_xstream_ask(), whose caller has returned main()
-     * before. */
-    if (xstream != NULL &&
-        (atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
-            AMG_XSTREAM_TO_LOOK) != 0) {
-        atomic_fetch_and_explicit(&xstream->asked,
-            ~(unsigned)AMG_XSTREAM_TO_LOOK, memory_order_acquire);
-        /* Runs main() first, if another xstream has returned main(); meanwhile
-         * other xstreams run the remaining threads. */
-        primary = amg_ult_primary_take();
-        if (primary != NULL)
-            sched_wake_others(sched);
-        amg_ult_run(xstream, primary);
-    }
-    return amg_sched_is_to_stop(sched);
-}
-
-static void sched_loop(struct amg_sched *sched)
-{
-    struct amg_xstream *xstream =
-        atomic_load_explicit(&sched->xstream, memory_order_relaxed);
-    bool has_slept = false;
-
-    while (!sched_has_to_stop(sched)) {
-        struct amg_ult *ult = amg_sched_pop(sched);
-
-        if (ult == NULL) {
-            amg_xstream_sleep(xstream);
-            has_slept = true;
-            continue;
-        }
-        if (has_slept)
-            sched_wake_others(sched);
-        has_slept = false;
-        amg_ult_run(xstream, ult);
-    }
-}
-
-static void sched_run(struct amg_sched *sched)
-{
-    if (sched->is_users)
-        sched->def.run(amg_sched_handle(sched));
-    else
-        sched_loop(sched);
-    /* A push may have woken only this xstream, or none, since this xstream was
-     * about to check its pools. */
-    sched_wake_others(sched);
-}
-
-void amg_xstream_run(struct amg_xstream *xstream)
-{
-    for (;;) {
-        sched_run(amg_xstream_sched(xstream));
-        if ((amg_xstream_asked(xstream) & AMG_XSTREAM_TO_SWAP) == 0)
-            return;
-        atomic_fetch_and_explicit(&xstream->asked,
-            ~(unsigned)AMG_XSTREAM_TO_SWAP, memory_order_relaxed);
-        sched_set(xstream, xstream->next_sched);
-        xstream->next_sched = NULL;
-    }
 }
 
 /* After the unlock only xstream_reap() accesses the xstream: a joiner waits for
@@ -468,98 +359,6 @@ int ABT_sched_exit(ABT_sched sched)
     return sched_ask(sched, AMG_SCHED_TO_EXIT);
 }
 
-int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
-{
-    return AMG_GET(
-        ABT_ERR_INV_SCHED, sched, stop, sched_has_to_stop(amg_sched_of(sched)));
-}
-
-/* Called by a scheduler; `ult` moves to `pool`, if that is not NULL. */
-static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
-{
-    struct amg_xstream *xstream = amg_xstream_self();
-    int rc = ABT_SUCCESS;
-
-    if (xstream == NULL)
-        return amg_ult_none_code();
-    if (pool != NULL)
-        rc = amg_ready_pool_adopt(pool, ult);
-    if (rc == ABT_SUCCESS)
-        amg_ult_run(xstream, ult);
-    return rc;
-}
-
-int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool)
-{
-    struct amg_ult *ult = amg_unit_ult(unit);
-
-    if (ult == NULL)
-        return ABT_ERR_INV_UNIT;
-    if (pool == ABT_POOL_NULL)
-        return ABT_ERR_INV_POOL;
-    return schedule(ult, amg_ready_pool_of(pool));
-}
-
-int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
-{
-    if (thread == ABT_THREAD_NULL)
-        return ABT_ERR_INV_THREAD;
-    return schedule(amg_ult_of(thread), amg_ready_pool_of(pool));
-}
-
-/* Runs the scheduler in a thread of a pool, until it has to stop or its pools
- * are empty. Its own threads go first: the scheduler of the xstream continues
- * when none of these threads is ready, or when the xstream has a request. */
-static void run_as_thread(struct amg_sched *sched)
-{
-    atomic_fetch_or_explicit(
-        &sched->asked, AMG_SCHED_TO_FINISH, memory_order_relaxed);
-    if (sched->is_users) {
-        sched->def.run(amg_sched_handle(sched));
-        return;
-    }
-    while (!amg_sched_is_to_stop(sched)) {
-        struct amg_xstream *xstream = amg_xstream_self();
-        struct amg_ult *ult = amg_sched_pop(sched);
-
-        if (ult != NULL)
-            amg_ult_run(xstream, ult);
-        if (ult == NULL ||
-            atomic_load_explicit(&xstream->asked, memory_order_relaxed) != 0)
-            ABT_thread_yield();
-    }
-}
-
-/* The function of a thread that runs a scheduler. */
-static void sched_thread(void *arg)
-{
-    struct amg_sched *sched = arg;
-
-    run_as_thread(sched);
-    if (sched->is_automatic)
-        amg_sched_destroy(sched, NULL);
-    else
-        sched_release(sched, false, NULL);
-}
-
-int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
-{
-    struct amg_sched *known = amg_sched_of(sched);
-    int rc = ABT_ERR_INV_POOL;
-
-    if (pool == ABT_POOL_NULL)
-        return rc;
-    if (known == NULL)
-        return ABT_ERR_INV_SCHED;
-    if (!sched_take(known))
-        return ABT_ERR_SCHED;
-    rc = ABT_thread_create(
-        pool, sched_thread, known, ABT_THREAD_ATTR_NULL, NULL);
-    if (rc != ABT_SUCCESS)
-        sched_release(known, false, NULL);
-    return rc;
-}
-
 /* Creates and starts an xstream. */
 static int xstream_new(
     struct amg_sched *sched, int rank, ABT_xstream *ret_xstream)
@@ -578,16 +377,6 @@ static int xstream_new(
     return ABT_SUCCESS;
 }
 
-/* The scheduler that the caller gave, or a new default scheduler. */
-static int sched_default(ABT_sched sched, struct amg_sched **ret_sched)
-{
-    if (sched == ABT_SCHED_NULL)
-        return amg_sched_create(
-            ABT_SCHED_DEFAULT, NULL, 0, NULL, true, ret_sched);
-    *ret_sched = amg_sched_of(sched);
-    return ABT_SUCCESS;
-}
-
 static int xstream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
 {
     struct amg_sched *known = NULL;
@@ -597,7 +386,7 @@ static int xstream_create(ABT_sched sched, int rank, ABT_xstream *ret_xstream)
         return rc;
     if (ABT_initialized() != ABT_SUCCESS)
         return ABT_ERR_UNINITIALIZED;
-    rc = sched_default(sched, &known);
+    rc = amg_sched_default(sched, &known);
     if (rc != ABT_SUCCESS)
         return rc;
     rc = xstream_new(known, rank, ret_xstream);
@@ -741,98 +530,6 @@ int ABT_xstream_get_rank(ABT_xstream xstream, int *rank)
 {
     return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, rank,
         xstream_rank(amg_xstream_of(xstream)));
-}
-
-/* Moves the calling thread to a pool of the new scheduler, since no xstream may
- * run the caller's pool any more. */
-static int self_go_with(const struct amg_sched *sched)
-{
-    struct amg_ult *self = amg_ult_self();
-
-    if (self == NULL || amg_ult_pool(self) == NULL ||
-        amg_sched_has(sched, amg_ult_pool(self)) || sched->count == 0)
-        return ABT_SUCCESS;
-    return amg_ready_pool_adopt(sched->pools[0], self);
-}
-
-/* Changes the scheduler to `sched`, which the caller has marked as used. */
-static int xstream_sched_change(
-    struct amg_xstream *xstream, struct amg_sched *sched)
-{
-    int rc = ABT_SUCCESS;
-
-    if (xstream != amg_xstream_self()) {
-        sched_set(xstream, sched);
-        return ABT_SUCCESS;
-    }
-    rc = self_go_with(sched);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    xstream->next_sched = sched;
-    amg_xstream_ask(xstream, AMG_XSTREAM_TO_SWAP);
-    return ABT_thread_yield();
-}
-
-int ABT_xstream_set_main_sched(ABT_xstream xstream, ABT_sched sched)
-{
-    struct amg_xstream *stream = amg_xstream_of(xstream);
-    struct amg_sched *known = NULL;
-    int rc = ABT_SUCCESS;
-
-    if (stream == NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (stream == amg_xstream_self() ? amg_ult_self() == NULL
-                                     : !amg_xstream_has_ended(stream))
-        return ABT_ERR_XSTREAM_STATE;
-    rc = sched_default(sched, &known);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    if (!sched_take(known))
-        return ABT_ERR_SCHED;
-    rc = xstream_sched_change(stream, known);
-    if (rc == ABT_SUCCESS)
-        return rc;
-    sched_release(known, sched == ABT_SCHED_NULL, NULL);
-    return rc;
-}
-
-int ABT_xstream_set_main_sched_basic(ABT_xstream xstream,
-    ABT_sched_predef predef, int num_pools, ABT_pool *pools)
-{
-    ABT_sched sched = ABT_SCHED_NULL;
-    int rc = ABT_ERR_INV_XSTREAM;
-
-    if (xstream == ABT_XSTREAM_NULL)
-        return rc;
-    rc = ABT_sched_create_basic(
-        predef, num_pools, pools, ABT_SCHED_CONFIG_NULL, &sched);
-    if (rc != ABT_SUCCESS)
-        return rc;
-    rc = ABT_xstream_set_main_sched(xstream, sched);
-    if (rc != ABT_SUCCESS)
-        amg_sched_undo(amg_sched_of(sched), num_pools > 0 ? pools : NULL);
-    return rc;
-}
-
-int ABT_xstream_get_main_sched(ABT_xstream xstream, ABT_sched *sched)
-{
-    return AMG_GET(ABT_ERR_INV_XSTREAM, xstream, sched,
-        amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
-}
-
-int ABT_xstream_get_main_pools(
-    ABT_xstream xstream, int max_pools, ABT_pool *pools)
-{
-    const struct amg_sched *sched = NULL;
-
-    if (xstream == ABT_XSTREAM_NULL)
-        return ABT_ERR_INV_XSTREAM;
-    if (max_pools < 0 || pools == NULL)
-        return ABT_ERR_INV_ARG;
-    sched = amg_xstream_sched(amg_xstream_of(xstream));
-    for (int i = 0; i < max_pools && i < sched->count; i++)
-        pools[i] = amg_ready_pool_handle(sched->pools[i]);
-    return ABT_SUCCESS;
 }
 
 int ABT_xstream_get_state(ABT_xstream xstream, ABT_xstream_state *state)

@@ -34,47 +34,6 @@ static const char *const rule_names[AMG_SLOT_RULES] = {
 
 #define LIST_NAME "progress_cpus (AMALGAM_PROGRESS_CPUS)"
 
-enum { NO_GROUP = UINT16_MAX, NO_PU = UINT16_MAX };
-
-enum pu_use_kind {
-    PU_OUT,     /* the library may not use it */
-    PU_BUSY,    /* a program runs there */
-    PU_SIBLING, /* idle, on a core where a program runs */
-    PU_CORE,    /* of an idle core of a group's binding */
-    PU_FREE     /* bound to no rank */
-};
-
-/* A hardware thread, in the order of the machine. */
-struct pu_use {
-    uint16_t group; /* index of its group's first; or NO_GROUP */
-    uint16_t used;  /* threads of the library on it */
-    uint8_t order;  /* number among those of its core and group */
-    uint8_t kind;
-};
-
-struct group {
-    uint32_t threads;
-    uint32_t ranks;
-    uint32_t silent; /* ranks that do not say how many threads they run */
-    uint16_t pus;
-    uint16_t cores;
-    bool is_unknown; /* the binding of some of its ranks is not known */
-};
-
-/* Plain data of some ten KiB, for the stack of the caller. */
-struct node_map {
-    const struct amg_affinity_ask *ask;
-    const struct amg_machine *machine;
-    const struct amg_nic *nic;         /* NULL: none, or equally near to all */
-    struct amg_cpuset usable;          /* what any rank may use */
-    struct pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
-    struct group groups[AMG_CPUS_MAX]; /* by index of the first */
-    uint16_t core_used[AMG_CPUS_MAX];  /* library threads on a core */
-    uint16_t core_group[AMG_CPUS_MAX]; /* group that computes on a core;
-                                        * NO_GROUP */
-    uint16_t index_of[AMG_CPUS_MAX];   /* of a cpu; NO_PU */
-};
-
 /* Levels of the search for an idle hardware thread, nearest first. */
 enum nearness {
     LEVEL_CORE,
@@ -90,229 +49,13 @@ enum nearness {
 
 /* The choice for one thread. */
 struct pick {
-    uint16_t index; /* of its hardware thread; NO_PU: not pinned */
+    uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
     bool is_asked;  /* the user asked for "none" */
 };
 
-#define PICK_NOWHERE ((struct pick){.index = NO_PU, .rule = AMG_SLOT_UNPINNED})
-
-/* The usable part of a rank's binding; empty: the binding is not known. */
-static void map_binding(
-    const struct node_map *map, uint32_t rank, struct amg_cpuset *ret_binding)
-{
-    *ret_binding = map->ask->ranks[rank].binding;
-    amg_cpuset_cut(ret_binding, &map->usable);
-}
-
-/* The cpus that a rank may run on: its binding, or if that is not known
- * (false), any usable cpu. */
-static bool map_range(
-    const struct node_map *map, uint32_t rank, struct amg_cpuset *ret_range)
-{
-    map_binding(map, rank, ret_range);
-    if (amg_cpuset_count(ret_range) > 0)
-        return true;
-    *ret_range = map->usable;
-    return false;
-}
-
-/* Without a topology the cgroup's cpus are not known: then all ranks may use
- * the cpus that some rank is bound to, and so find the same map. */
-static void usable_find(struct node_map *map)
-{
-    const struct amg_machine *machine = map->machine;
-    struct amg_cpuset bound = {{0}};
-
-    for (uint32_t i = 0; i < machine->pu_count; i++)
-        amg_cpuset_add(&map->usable, machine->pus[i].cpu);
-    if (machine->is_known) {
-        amg_cpuset_cut(&map->usable, &machine->allowed);
-        return;
-    }
-    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++)
-        amg_cpuset_unite(&bound, &map->ask->ranks[rank].binding);
-    amg_cpuset_cut(&map->usable, &bound);
-}
-
-/* First hardware thread of the group that `index` belongs to so far. */
-static uint16_t leader_of(struct node_map *map, uint16_t index)
-{
-    while (map->uses[index].group != index) {
-        map->uses[index].group = map->uses[map->uses[index].group].group;
-        index = map->uses[index].group;
-    }
-    return index;
-}
-
-/* Joins the groups of the hardware threads of `set`. */
-static void set_join(struct node_map *map, const struct amg_cpuset *set)
-{
-    uint16_t group = NO_GROUP;
-
-    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
-        uint16_t other = 0;
-
-        if (!amg_cpuset_has(set, map->machine->pus[i].cpu))
-            continue;
-        if (map->uses[i].group == NO_GROUP)
-            map->uses[i].group = i;
-        other = leader_of(map, i);
-        if (group == NO_GROUP)
-            group = other;
-        else if (other < group) {
-            map->uses[group].group = other;
-            group = other;
-        } else
-            map->uses[other].group = group;
-    }
-}
-
-static void groups_find(struct node_map *map)
-{
-    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
-        struct amg_cpuset binding;
-
-        (void)map_range(map, rank, &binding);
-        set_join(map, &binding);
-    }
-    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
-        if (map->uses[i].group != NO_GROUP)
-            map->uses[i].group = leader_of(map, i);
-    }
-}
-
-/* The group of a rank; NO_GROUP: the machine has no usable cpu. */
-static uint16_t map_group(const struct node_map *map, uint32_t rank)
-{
-    struct amg_cpuset binding;
-
-    (void)map_range(map, rank, &binding);
-    for (uint16_t i = 0; i < map->machine->pu_count; i++) {
-        if (amg_cpuset_has(&binding, map->machine->pus[i].cpu))
-            return map->uses[i].group;
-    }
-    return NO_GROUP;
-}
-
-/* Counts the hardware threads and cores of each group. */
-static void groups_measure(struct node_map *map)
-{
-    const struct amg_pu *pus = map->machine->pus;
-
-    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
-        struct pu_use *use = &map->uses[i];
-
-        if (use->group == NO_GROUP)
-            continue;
-        for (uint32_t k = i; k-- > 0 && pus[k].core == pus[i].core;)
-            use->order += map->uses[k].group == use->group;
-        map->groups[use->group].pus++;
-        map->groups[use->group].cores += use->order == 0;
-    }
-}
-
-static void groups_fill(struct node_map *map)
-{
-    for (uint32_t rank = 0; rank < map->ask->rank_count; rank++) {
-        uint16_t index = map_group(map, rank);
-        uint32_t threads = map->ask->ranks[rank].threads;
-        struct amg_cpuset binding;
-        struct group *group = NULL;
-
-        if (index == NO_GROUP)
-            continue;
-        group = &map->groups[index];
-        if (!map_range(map, rank, &binding))
-            group->is_unknown = true;
-        group->ranks++;
-        group->silent += threads == 0;
-        group->threads = threads < UINT32_MAX - group->threads
-                             ? group->threads + threads
-                             : UINT32_MAX;
-    }
-    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
-        struct group *group = &map->groups[i];
-        uint32_t silent = group->silent;
-
-        if (group->ranks == 1 && silent == 1)
-            group->threads = group->cores;
-        else
-            group->threads = silent < UINT32_MAX - group->threads
-                                 ? group->threads + silent
-                                 : UINT32_MAX;
-    }
-}
-
-/* Marks the hardware threads that the program threads of each group are
- * expected on: the first one of each core, then the second one. */
-static void busy_mark(struct node_map *map)
-{
-    const struct amg_pu *pus = map->machine->pus;
-    uint32_t left[AMG_CPUS_MAX];
-    bool has_more = true;
-
-    for (uint32_t i = 0; i < map->machine->pu_count; i++)
-        left[i] =
-            map->groups[i].is_unknown ? UINT32_MAX : map->groups[i].threads;
-    for (unsigned order = 0; has_more; order++) {
-        has_more = false;
-        for (uint32_t i = 0; i < map->machine->pu_count; i++) {
-            struct pu_use *use = &map->uses[i];
-
-            has_more = has_more || use->order > order;
-            if (use->group == NO_GROUP || use->order != order ||
-                left[use->group] == 0)
-                continue;
-            left[use->group]--;
-            use->kind = PU_BUSY;
-            if (map->core_group[pus[i].core] == NO_GROUP)
-                map->core_group[pus[i].core] = use->group;
-        }
-    }
-}
-
-static void idle_mark(struct node_map *map)
-{
-    const struct amg_pu *pus = map->machine->pus;
-
-    for (uint32_t i = 0; i < map->machine->pu_count; i++) {
-        struct pu_use *use = &map->uses[i];
-
-        if (use->kind == PU_BUSY || !amg_cpuset_has(&map->usable, pus[i].cpu))
-            continue;
-        if (use->group == NO_GROUP)
-            use->kind = map->ask->has_strangers ? PU_OUT : PU_FREE;
-        else if (map->core_group[pus[i].core] == NO_GROUP)
-            use->kind = PU_CORE;
-        else
-            use->kind = PU_SIBLING;
-    }
-}
-
-static void map_init(struct node_map *map, const struct amg_affinity_ask *ask)
-{
-    memset(map, 0, sizeof(*map));
-    map->ask = ask;
-    map->machine = ask->machine;
-    map->nic = amg_machine_nic(ask->machine, ask->nic);
-    if (map->nic != NULL && map->nic->is_everywhere)
-        map->nic = NULL;
-    AMG_ASSERT(ask->machine->pu_count <= AMG_CPUS_MAX);
-    for (uint32_t i = 0; i < AMG_CPUS_MAX; i++) {
-        map->uses[i].group = NO_GROUP;
-        map->core_group[i] = NO_GROUP;
-        map->index_of[i] = NO_PU;
-    }
-    for (uint16_t i = 0; i < ask->machine->pu_count; i++)
-        map->index_of[ask->machine->pus[i].cpu] = i;
-    usable_find(map);
-    groups_find(map);
-    groups_measure(map);
-    groups_fill(map);
-    busy_mark(map);
-    idle_mark(map);
-}
+#define PICK_NOWHERE                                                           \
+    ((struct pick){.index = AMG_NO_PU, .rule = AMG_SLOT_UNPINNED})
 
 /* The rank that looks for a hardware thread. */
 struct seeker {
@@ -323,13 +66,13 @@ struct seeker {
 };
 
 static void seeker_init(
-    const struct node_map *map, uint32_t rank, struct seeker *ret_seeker)
+    const struct amg_node_map *map, uint32_t rank, struct seeker *ret_seeker)
 {
     const struct amg_machine *machine = map->machine;
 
     memset(ret_seeker, 0, sizeof(*ret_seeker));
-    ret_seeker->group = map_group(map, rank);
-    map_binding(map, rank, &ret_seeker->binding);
+    ret_seeker->group = amg_node_map_group(map, rank);
+    amg_node_map_binding(map, rank, &ret_seeker->binding);
     for (uint32_t i = 0; i < machine->pu_count; i++) {
         const struct amg_pu *pu = &machine->pus[i];
 
@@ -341,7 +84,7 @@ static void seeker_init(
     }
 }
 
-static bool is_near_nic(const struct node_map *map, const struct amg_pu *pu)
+static bool is_near_nic(const struct amg_node_map *map, const struct amg_pu *pu)
 {
     return map->nic != NULL && amg_cpuset_has(&map->nic->near, pu->cpu);
 }
@@ -353,13 +96,13 @@ static bool is_home(const struct seeker *seeker, const struct amg_pu *pu)
 }
 
 static enum nearness level_of(
-    const struct node_map *map, const struct seeker *seeker, uint32_t index)
+    const struct amg_node_map *map, const struct seeker *seeker, uint32_t index)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
 
-    if (map->uses[index].kind == PU_CORE)
+    if (map->uses[index].kind == AMG_PU_CORE)
         return LEVEL_CORE;
-    if (map->uses[index].kind == PU_SIBLING)
+    if (map->uses[index].kind == AMG_PU_SIBLING)
         return LEVEL_SIBLING;
     if (is_near_nic(map, pu))
         return is_home(seeker, pu) ? LEVEL_NIC_HOME : LEVEL_NIC;
@@ -385,12 +128,12 @@ static enum amg_slot_rule rule_of(enum nearness level)
 /* The ranks that a thread on a hardware thread would disturb. */
 enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
 
-static enum harm harm_of(const struct node_map *map,
+static enum harm harm_of(const struct amg_node_map *map,
     const struct seeker *seeker, const struct amg_pu *pu)
 {
     uint16_t group = map->core_group[pu->core];
 
-    if (group == NO_GROUP)
+    if (group == AMG_NO_GROUP)
         return HARMS_NOBODY;
     return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
@@ -399,7 +142,7 @@ static enum harm harm_of(const struct node_map *map,
  * last core on, as programs fill it from the first core on, and elsewhere from
  * the first core on; within a core, the first idle hardware thread. */
 static uint64_t turn_of(
-    const struct node_map *map, uint32_t index, enum nearness level)
+    const struct amg_node_map *map, uint32_t index, enum nearness level)
 {
     uint32_t order = map->uses[index].order;
 
@@ -416,8 +159,8 @@ static uint64_t at_most(uint64_t value, unsigned bits)
 }
 
 /* The smaller the key, the better the hardware thread. */
-static uint64_t key_of(const struct node_map *map, const struct seeker *seeker,
-    uint32_t index, enum nearness level)
+static uint64_t key_of(const struct amg_node_map *map,
+    const struct seeker *seeker, uint32_t index, enum nearness level)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
     uint64_t key = at_most(map->uses[index].used, 16);
@@ -432,7 +175,7 @@ static uint64_t key_of(const struct node_map *map, const struct seeker *seeker,
 
 /* The level at which a rank may take a hardware thread: LEVEL_FOREIGN on a
  * core where another group computes, which a thread there slows down. */
-static enum nearness level_for(const struct node_map *map,
+static enum nearness level_for(const struct amg_node_map *map,
     const struct seeker *seeker, uint32_t index, enum nearness place)
 {
     const struct amg_pu *pu = &map->machine->pus[index];
@@ -442,17 +185,17 @@ static enum nearness level_for(const struct node_map *map,
 
 /* Is the hardware thread idle, for the library threads of that group? */
 static bool map_is_idle(
-    const struct node_map *map, unsigned index, uint16_t group)
+    const struct amg_node_map *map, unsigned index, uint16_t group)
 {
-    const struct pu_use *use = &map->uses[index];
+    const struct amg_pu_use *use = &map->uses[index];
 
-    return use->kind == PU_FREE ||
-           ((use->kind == PU_CORE || use->kind == PU_SIBLING) &&
+    return use->kind == AMG_PU_FREE ||
+           ((use->kind == AMG_PU_CORE || use->kind == AMG_PU_SIBLING) &&
                use->group == group);
 }
 
 /* Counts a thread of the library on a hardware thread. */
-static void map_take(struct node_map *map, unsigned index)
+static void map_take(struct amg_node_map *map, unsigned index)
 {
     map->uses[index].used++;
     map->core_used[map->machine->pus[index].core]++;
@@ -460,7 +203,7 @@ static void map_take(struct node_map *map, unsigned index)
 
 /* The best idle hardware thread of that level; nowhere: none is idle. */
 static struct pick map_find_idle(
-    const struct node_map *map, uint32_t rank, enum nearness level)
+    const struct amg_node_map *map, uint32_t rank, enum nearness level)
 {
     struct pick best = PICK_NOWHERE;
     uint64_t best_key = UINT64_MAX;
@@ -490,15 +233,15 @@ static struct pick map_find_idle(
 
 /* Of the hardware threads of the rank's binding that the fewest library threads
  * use, the last one; nowhere: the binding is not known. */
-static struct pick map_find_last(const struct node_map *map, uint32_t rank)
+static struct pick map_find_last(const struct amg_node_map *map, uint32_t rank)
 {
     struct pick best = PICK_NOWHERE;
     struct amg_cpuset binding;
 
-    map_binding(map, rank, &binding);
+    amg_node_map_binding(map, rank, &binding);
     for (uint32_t i = 0; i < map->machine->pu_count; i++) {
         if (!amg_cpuset_has(&binding, map->machine->pus[i].cpu) ||
-            (best.index != NO_PU &&
+            (best.index != AMG_NO_PU &&
                 map->uses[i].used > map->uses[best.index].used))
             continue;
         best.index = (uint16_t)i;
@@ -508,9 +251,9 @@ static struct pick map_find_last(const struct node_map *map, uint32_t rank)
 }
 
 /* May the user name that cpu? Without a topology: any cpu that exists. */
-static bool map_allows(const struct node_map *map, unsigned cpu)
+static bool map_allows(const struct amg_node_map *map, unsigned cpu)
 {
-    return cpu < AMG_CPUS_MAX && map->index_of[cpu] != NO_PU &&
+    return cpu < AMG_CPUS_MAX && map->index_of[cpu] != AMG_NO_PU &&
            (!map->machine->is_known || amg_cpuset_has(&map->usable, cpu));
 }
 
@@ -586,7 +329,7 @@ static void list_parse(const char *text, struct cpu_list *list)
 
 /* Places the threads of all ranks; on the stack of amg_policy_place(). */
 struct placing {
-    struct node_map map;
+    struct amg_node_map map;
     struct cpu_list list;
     bool has_progress;    /* ranks may have progress threads */
     bool is_auto;         /* no thread where nothing is idle */
@@ -597,7 +340,7 @@ struct placing {
 
 static void keep(struct placing *placing, uint32_t rank, struct pick pick)
 {
-    if (pick.index != NO_PU)
+    if (pick.index != AMG_NO_PU)
         map_take(&placing->map, pick.index);
     if (rank < RANKS_KNOWN)
         placing->placed[rank / 64] |= 1ull << rank % 64;
@@ -630,7 +373,7 @@ static void named_place(struct placing *placing)
     for (uint32_t rank = 0; rank < placing->map.ask->rank_count; rank++) {
         struct pick pick = named_pick(placing, rank);
 
-        if (pick.index != NO_PU)
+        if (pick.index != AMG_NO_PU)
             keep(placing, rank, pick);
     }
 }
@@ -638,7 +381,7 @@ static void named_place(struct placing *placing)
 /* Lets the ranks without a slot look for one at that level. */
 static void level_place(struct placing *placing, enum nearness level)
 {
-    const struct node_map *map = &placing->map;
+    const struct amg_node_map *map = &placing->map;
     bool is_last = level == LEVEL_SHARED;
     bool is_none = placing->list.kind == LIST_NONE;
 
@@ -649,14 +392,14 @@ static void level_place(struct placing *placing, enum nearness level)
         if (is_known ? (placing->placed[rank / 64] >> rank % 64 & 1) != 0
                      : !is_last)
             continue;
-        if (named_pick(placing, rank).index != NO_PU)
+        if (named_pick(placing, rank).index != AMG_NO_PU)
             continue;
         pick = map_find_idle(map, rank, level);
-        if (pick.index == NO_PU && (placing->is_auto || !is_last))
+        if (pick.index == AMG_NO_PU && (placing->is_auto || !is_last))
             continue;
         if (is_none)
-            pick = (struct pick){NO_PU, AMG_SLOT_UNPINNED, true};
-        else if (pick.index == NO_PU)
+            pick = (struct pick){AMG_NO_PU, AMG_SLOT_UNPINNED, true};
+        else if (pick.index == AMG_NO_PU)
             pick = map_find_last(map, rank);
         keep(placing, rank, pick);
     }
@@ -675,7 +418,7 @@ static void list_check(
     const struct placing *placing, const char *text, char *ret_notes)
 {
     const struct cpu_list *list = &placing->list;
-    const struct node_map *map = &placing->map;
+    const struct amg_node_map *map = &placing->map;
     uint32_t self = map->ask->self;
     unsigned cpu = list->count > 0 ? list->cpus[self % list->count] : 0;
 
@@ -690,8 +433,8 @@ static void list_check(
             LIST_NAME " is \"%.64s\", but cpu %u, which falls to rank %u, %s: "
                       "the library chooses instead",
             text, cpu, map->ask->ranks[self].rank,
-            map->index_of[cpu] == NO_PU ? "does not exist here"
-                                        : "is not allowed by the cgroup");
+            map->index_of[cpu] == AMG_NO_PU ? "does not exist here"
+                                            : "is not allowed by the cgroup");
     else if (list->kind == LIST_CPUS && self >= list->count)
         snprintf(ret_notes, AMG_NOTES_CAP,
             LIST_NAME " is \"%.64s\", which names %u for %u threads on this "
@@ -702,7 +445,7 @@ static void list_check(
 static void placing_init(
     struct placing *placing, const struct amg_affinity_ask *ask)
 {
-    map_init(&placing->map, ask);
+    amg_node_map_init(&placing->map, ask);
     list_parse(ask->progress_cpus, &placing->list);
     placing->is_auto = ask->progress == AMALGAM_PROGRESS_AUTO;
     placing->has_progress =
@@ -713,19 +456,19 @@ static void placing_init(
 }
 
 /* Why there is no idle core for the asking rank. */
-static void none_idle_reason(const struct node_map *map, char *ret_text)
+static void none_idle_reason(const struct amg_node_map *map, char *ret_text)
 {
-    uint16_t group = map_group(map, map->ask->self);
+    uint16_t group = amg_node_map_group(map, map->ask->self);
     uint32_t ranks = map->ask->rank_count;
     unsigned cores = 0;
     bool is_idle = false;
 
     for (uint32_t i = 0; i < map->machine->pu_count; i++)
-        is_idle = is_idle ||
-                  (map->uses[i].kind != PU_BUSY && map->uses[i].kind != PU_OUT);
+        is_idle = is_idle || (map->uses[i].kind != AMG_PU_BUSY &&
+                                 map->uses[i].kind != AMG_PU_OUT);
     for (uint32_t core = 0; core < AMG_CPUS_MAX; core++)
-        cores += map->core_group[core] != NO_GROUP;
-    if (group == NO_GROUP || map->groups[group].is_unknown)
+        cores += map->core_group[core] != AMG_NO_GROUP;
+    if (group == AMG_NO_GROUP || map->groups[group].is_unknown)
         snprintf(ret_text, AMG_REASON_CAP,
             "no idle core known: binding of a rank unknown");
     else if (is_idle)
@@ -759,20 +502,22 @@ static void mode_answer(
 }
 
 /* The rule that chose the slot, and what speaks against the slot. */
-static const char *slot_reason(const struct node_map *map, struct pick pick)
+static const char *slot_reason(const struct amg_node_map *map, struct pick pick)
 {
-    if (pick.index == NO_PU)
+    if (pick.index == AMG_NO_PU)
         return pick.is_asked ? "not pinned, as asked"
                              : "not pinned, binding unknown";
-    if (pick.rule == AMG_SLOT_CHOSEN && map->uses[pick.index].kind == PU_BUSY)
+    if (pick.rule == AMG_SLOT_CHOSEN &&
+        map->uses[pick.index].kind == AMG_PU_BUSY)
         return "named core, busy";
-    if (pick.rule == AMG_SLOT_CHOSEN && map->uses[pick.index].kind == PU_OUT)
+    if (pick.rule == AMG_SLOT_CHOSEN &&
+        map->uses[pick.index].kind == AMG_PU_OUT)
         return "named core, use unknown";
     return rule_names[pick.rule];
 }
 
 static struct amg_core_slot slot_answer(
-    const struct node_map *map, struct pick pick)
+    const struct amg_node_map *map, struct pick pick)
 {
     struct amg_core_slot slot = {.cpu = -1,
         .rule = (enum amg_slot_rule)pick.rule,
@@ -780,13 +525,13 @@ static struct amg_core_slot slot_answer(
         .reason = slot_reason(map, pick)};
 
     AMG_ASSERT(slot.rule < AMG_SLOT_RULES);
-    if (pick.index != NO_PU) {
-        const struct pu_use *use = &map->uses[pick.index];
+    if (pick.index != AMG_NO_PU) {
+        const struct amg_pu_use *use = &map->uses[pick.index];
 
         slot.cpu = map->machine->pus[pick.index].cpu;
         slot.sharers = use->used;
-        slot.is_dedicated =
-            use->used == 1 && use->kind != PU_BUSY && use->kind != PU_OUT;
+        slot.is_dedicated = use->used == 1 && use->kind != AMG_PU_BUSY &&
+                            use->kind != AMG_PU_OUT;
     }
     return slot;
 }
@@ -795,7 +540,7 @@ void amg_policy_place(
     const struct amg_affinity_ask *ask, struct amg_placement *ret_placement)
 {
     struct placing placing;
-    uint16_t number = NO_GROUP;
+    uint16_t number = AMG_NO_GROUP;
 
     AMG_ASSERT(ask->rank_count > 0 && ask->self < ask->rank_count);
     memset(ret_placement, 0, sizeof(*ret_placement));
@@ -807,8 +552,8 @@ void amg_policy_place(
         .cpu = -1, .rule = AMG_SLOT_UNPINNED, .reason = "no thread"};
     if (placing.has_pick)
         ret_placement->slot = slot_answer(&placing.map, placing.progress);
-    number = map_group(&placing.map, ask->self);
-    if (number != NO_GROUP)
+    number = amg_node_map_group(&placing.map, ask->self);
+    if (number != AMG_NO_GROUP)
         ret_placement->is_oversubscribed =
             placing.map.groups[number].threads > placing.map.groups[number].pus;
     if (placing.has_progress)

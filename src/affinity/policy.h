@@ -84,4 +84,62 @@ static inline bool amg_policy_has_thread(enum amalgam_progress progress)
 void amg_policy_place(
     const struct amg_affinity_ask *ask, struct amg_placement *ret_placement);
 
+/* Map of a node: which hardware threads its programs use. Made by node_map.c,
+ * and used by policy.c alone. */
+
+enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
+
+enum amg_pu_use_kind {
+    AMG_PU_OUT,     /* the library may not use it */
+    AMG_PU_BUSY,    /* a program runs there */
+    AMG_PU_SIBLING, /* idle, on a core where a program runs */
+    AMG_PU_CORE,    /* of an idle core of a group's binding */
+    AMG_PU_FREE     /* bound to no rank */
+};
+
+/* A hardware thread, in the order of the machine. */
+struct amg_pu_use {
+    uint16_t group; /* index of its group's first; or AMG_NO_GROUP */
+    uint16_t used;  /* threads of the library on it */
+    uint8_t order;  /* number among those of its core and group */
+    uint8_t kind;
+};
+
+struct amg_group {
+    uint32_t threads;
+    uint32_t ranks;
+    uint32_t silent; /* ranks that do not say how many threads they run */
+    uint16_t pus;
+    uint16_t cores;
+    bool is_unknown; /* the binding of some of its ranks is not known */
+};
+
+/* Plain data of some ten KiB, for the stack of the caller. */
+struct amg_node_map {
+    const struct amg_affinity_ask *ask;
+    const struct amg_machine *machine;
+    const struct amg_nic *nic; /* NULL: none, or equally near to all */
+    struct amg_cpuset usable;  /* what any rank may use */
+    struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
+    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first */
+    uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
+    uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core;
+                                            * AMG_NO_GROUP */
+    uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
+};
+
+void amg_node_map_init(
+    struct amg_node_map *map, const struct amg_affinity_ask *ask);
+
+/* The group of a rank; AMG_NO_GROUP: the machine has no usable cpu. */
+uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
+
+/* The usable part of a rank's binding; empty: the binding is not known. */
+static inline void amg_node_map_binding(const struct amg_node_map *map,
+    uint32_t rank, struct amg_cpuset *ret_binding)
+{
+    *ret_binding = map->ask->ranks[rank].binding;
+    amg_cpuset_cut(ret_binding, &map->usable);
+}
+
 #endif

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets, from post to completion.
- *
- * A transfer that can proceed is on a list of its endpoint. Each poll moves the
- * first transfers of the list by a step: the poll copies (shm_copy.c), or asks
- * the peer to copy, and then the transfer is off the list
- * until an answer comes. While a poll works on a transfer, the transfer is off
- * the list and the lock is released, so that posts and cancels go on; a cancel
- * sets a flag in the transfer.
+/* Bulk data of a domain: posts of puts and gets, and copies for peers.
  *
  * A post copies short data at once, without a transfer; the operation waits on
  * the endpoint's done list for the next poll. A list, a step and taking the
- * lock twice would cost more than the copy.
+ * lock twice would cost more than the copy. A post of more data creates a
+ * transfer, which polls move (shm_transfer.c).
  *
  * Transfer through the segment: the peer copies between its memory and a bounce
  * buffer, on request by message. All values of a peer are checked before use: a
- * bounce buffer must be inside the segment, and an answer for a fragment in
- * flight. */
+ * bounce buffer must be inside the segment. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -33,14 +26,7 @@
 #include "shm/shm_peer.h"
 #include "shm/shm_send.h"
 
-enum {
-    TRANSFERS_MAX = 1 << 20, /* by message, at once */
-    POLL_TRANSFERS = 16,     /* moved by one poll */
-};
-
-/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Many
- * short runs count for more than their bytes, see shm_copy.c. */
-static const uint64_t POLL_LEN = 1 << 20;
+enum { TRANSFERS_MAX = 1 << 20 }; /* by message, at once */
 
 /* Bytes copied by one post: 3 us, or 7 us by the kernel. Between two polls, all
  * posts copy no more than a poll does. */
@@ -48,201 +34,6 @@ static const uint64_t POST_LEN = 1 << 16;
 
 static_assert(sizeof(struct amg_shm_key_table) <= AMG_SHM_KEY_TABLE_LEN,
     "must fit its place");
-
-/* Lets the next poll continue the transfer. */
-static void transfer_wake_locked(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_bulk_ep *bulk = &transfer->ep->bulk;
-
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    transfer->state = AMG_SHM_TRANSFER_READY;
-    amg_list_push(&bulk->ready, &transfer->link);
-    amg_shm_due_set_locked(transfer->ep, AMG_SHM_DUE_BULK, true);
-    amg_shm_doorbell_self_locked(transfer->ep);
-}
-
-/* All answers have arrived, or none will. */
-static void transfer_free_locked(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_domain *domain = transfer->domain;
-
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    AMG_ASSERT(transfer->op == NULL && transfer->in_flight == 0);
-    if (transfer->is_by_message)
-        amg_table_remove(&domain->bulk.transfers, transfer->cookie);
-    amg_shm_peer_unref_locked(transfer->peer);
-    /* NOTE(not a leaf lock): the pool's lock is taken inside. */
-    amg_pool_put(&domain->bulk.pool, transfer);
-}
-
-static char *bounce_buf(const struct amg_shm_region *region, uint32_t bounce)
-{
-    AMG_ASSERT(bounce < AMG_SHM_BOUNCE_COUNT);
-    return (char *)region->bounce_bufs + (size_t)bounce * AMG_SHM_BOUNCE_LEN;
-}
-
-/* Whether a bounce buffer with pages is free for the transfer. Checked after
- * HG_BUSY: a buffer may have been freed meanwhile. */
-static bool bounce_is_free_locked(const struct amg_shm_transfer *transfer)
-{
-    const struct amg_shm_bulk *bulk = &transfer->domain->bulk;
-
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    return (~bulk->bounce_used & bulk->bounce_reserved) != 0 &&
-           transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
-}
-
-/* Takes a bounce buffer for a fragment to `peer`, if possible a buffer with
- * pages. HG_BUSY: all possible ones are in use; HG_NOMEM: none is possible. */
-static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
-    struct amg_shm_peer *peer, uint32_t *ret_bounce)
-{
-    uint32_t free = ~domain->bulk.bounce_used;
-    uint32_t bounce = 0;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (free == 0 || peer->bulk.bounce_used >= AMG_SHM_PEER_BOUNCE_MAX)
-        return HG_BUSY;
-    if ((free & domain->bulk.bounce_reserved) != 0)
-        free &= domain->bulk.bounce_reserved;
-    bounce = (uint32_t)__builtin_ctz(free);
-    if ((domain->bulk.bounce_reserved & 1u << bounce) == 0 &&
-        !amg_shm_region_reserve(&domain->region,
-            bounce_buf(&domain->region, bounce), AMG_SHM_BOUNCE_LEN))
-        return domain->bulk.bounce_used != 0 ? HG_BUSY : HG_NOMEM;
-    domain->bulk.bounce_reserved |= 1u << bounce;
-    domain->bulk.bounce_used |= 1u << bounce;
-    peer->bulk.bounce_used++;
-    *ret_bounce = bounce;
-    return HG_SUCCESS;
-}
-
-/* Continues the transfers that waited for a bounce buffer. */
-static void blocked_wake_locked(struct amg_shm_domain *domain)
-{
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    for (unsigned i = 0; i < domain->max_contexts; i++) {
-        struct amg_shm_ep *ep = domain->eps[i];
-        struct amg_link *link = NULL;
-
-        while (ep != NULL && (link = amg_list_pop(&ep->bulk.blocked)) != NULL)
-            transfer_wake_locked(amg_shm_transfer_of(link));
-    }
-}
-
-static void fragment_end_locked(
-    struct amg_shm_transfer *transfer, struct amg_shm_fragment *fragment)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    AMG_ASSERT(fragment->len > 0 && transfer->in_flight > 0);
-    transfer->domain->bulk.bounce_used &= ~(1u << fragment->bounce);
-    transfer->peer->bulk.bounce_used--;
-    transfer->in_flight--;
-    fragment->len = 0;
-}
-
-/* Frees the bounce buffers of fragments that will not be answered. */
-static void fragments_drop_locked(struct amg_shm_transfer *transfer)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
-        if (transfer->fragments[i].len > 0)
-            fragment_end_locked(transfer, &transfer->fragments[i]);
-    blocked_wake_locked(transfer->domain);
-}
-
-/* Bytes from the start of the segment to the next fragment. An offset beyond 64
- * bits must not wrap to 0: the peer refuses UINT64_MAX as too large. */
-static uint64_t fragment_offset(const struct amg_shm_transfer *transfer)
-{
-    uint64_t offset = transfer->access.offset;
-
-    return transfer->begun <= UINT64_MAX - offset ? offset + transfer->begun
-                                                  : UINT64_MAX;
-}
-
-static hg_return_t fragment_send_locked(
-    struct amg_shm_transfer *transfer, const struct amg_shm_fragment *fragment)
-{
-    bool is_get = transfer->access.direction == AMG_MEM_READ;
-    const struct amg_shm_msg_header header = {
-        .kind = is_get ? AMG_SHM_BULK_GET : AMG_SHM_BULK_PUT,
-        .origin_context = transfer->origin_context,
-        .target_context = transfer->access.context,
-        .cookie = transfer->cookie,
-    };
-    const struct amg_shm_bulk_request request = {
-        .key = transfer->access.key,
-        .offset = fragment_offset(transfer),
-        .rest = transfer->access.len - transfer->begun,
-        .segment = transfer->access.segment,
-        .len = fragment->len,
-        .bounce = fragment->bounce,
-        .goes_on = transfer->begun > 0,
-    };
-
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    return amg_shm_send_short_locked(
-        transfer->peer, &header, &request, sizeof(request));
-}
-
-/* /dev/shm has no room for a bounce buffer, and none is in use for which the
- * transfer could wait. */
-static void bounce_lacks(struct amg_shm_transfer *transfer)
-{
-    AMG_ASSERT(transfer->in_flight == 0);
-    transfer->ret = HG_NOMEM;
-    AMG_LOG_ERROR("bulk",
-        "shm: a transfer of %llu bytes with na+sm://%s ends: /dev/shm has no "
-        "room for %d bytes to copy through; free some, or let the processes "
-        "copy by process_vm_readv",
-        (unsigned long long)transfer->access.len, transfer->peer->region.name,
-        AMG_SHM_BOUNCE_LEN);
-}
-
-/* Begins one more fragment. HG_AGAIN: no more may be in flight now, or the
- * transfer has failed. */
-static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_domain *domain = transfer->domain;
-    uint64_t left = transfer->access.len - transfer->begun;
-    struct amg_shm_fragment *fragment = transfer->fragments;
-    struct amg_seg_iter behind = transfer->local;
-    hg_return_t rc = HG_SUCCESS;
-    uint32_t bounce = 0;
-
-    AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
-    if (transfer->in_flight == AMG_SHM_FRAGMENTS)
-        return HG_AGAIN;
-    while (fragment->len > 0)
-        fragment++;
-    amg_bias_lock(&domain->lock);
-    rc = bounce_take_locked(domain, transfer->peer, &bounce);
-    amg_bias_unlock(&domain->lock);
-    if (rc == HG_NOMEM)
-        bounce_lacks(transfer);
-    if (rc != HG_SUCCESS)
-        return rc == HG_BUSY && transfer->in_flight == 0 ? rc : HG_AGAIN;
-    *fragment = (struct amg_shm_fragment){.bounce = bounce,
-        .len = left < AMG_SHM_BOUNCE_LEN ? (uint32_t)left : AMG_SHM_BOUNCE_LEN,
-        .local = transfer->local};
-    if (transfer->access.direction == AMG_MEM_WRITE)
-        amg_seg_iter_gather(
-            bounce_buf(&domain->region, bounce), &behind, fragment->len);
-    else
-        amg_seg_iter_skip(&behind, fragment->len);
-    amg_bias_lock(&domain->lock);
-    transfer->in_flight++;
-    rc = fragment_send_locked(transfer, fragment);
-    if (rc == HG_SUCCESS) {
-        transfer->begun += fragment->len;
-        transfer->local = behind;
-    } else {
-        fragment_end_locked(transfer, fragment);
-    }
-    amg_bias_unlock(&domain->lock);
-    return rc;
-}
 
 static bool pages_are_there(const void *at, uint64_t len, int advice)
 {
@@ -297,7 +88,7 @@ static hg_return_t request_serve(struct amg_shm_domain *domain,
         amg_shm_access_refused(&peer->region, &access, rc);
         return rc;
     }
-    bounce = bounce_buf(&peer->region, request->bounce);
+    bounce = amg_shm_bounce_buf(&peer->region, request->bounce);
     if (!memory_is_there(at, request->len, direction, bounce)) {
         AMG_LOG_ERROR("bulk",
             "shm: %" PRIu32 " bytes of exposed memory cannot be accessed any "
@@ -311,19 +102,6 @@ static hg_return_t request_serve(struct amg_shm_domain *domain,
         amg_seg_iter_scatter(&at, bounce, request->len);
     amg_shm_exposer_leave(&domain->bulk.exposer, mem);
     return rc;
-}
-
-/* If the context is closed, the caller has the lock, and keeps it. */
-static void message_lock(struct amg_shm_domain *domain, bool has_lock)
-{
-    if (!has_lock)
-        amg_bias_lock(&domain->lock);
-}
-
-static void message_unlock(struct amg_shm_domain *domain, bool has_lock)
-{
-    if (!has_lock)
-        amg_bias_unlock(&domain->lock);
 }
 
 static void on_bulk_request(struct amg_shm_domain *domain,
@@ -345,90 +123,14 @@ static void on_bulk_request(struct amg_shm_domain *domain,
     done.code = request_serve(domain, peer,
         cell->kind == AMG_SHM_BULK_GET ? AMG_MEM_READ : AMG_MEM_WRITE,
         &request);
-    message_lock(domain, has_lock);
+    amg_shm_bulk_lock(domain, has_lock);
     rc = amg_shm_send_short_locked(peer, &header, &done, sizeof(done));
-    message_unlock(domain, has_lock);
+    amg_shm_bulk_unlock(domain, has_lock);
     if (rc != HG_SUCCESS && rc != HG_HOSTUNREACH)
         AMG_LOG_ERROR("bulk",
             "shm: the answer to a transfer of process %s is lost (code %d): "
             "the transfer ends only with that process",
             peer->region.name, (int)rc);
-}
-
-/* The fragment that the answer is for, and its transfer; NULL: none. */
-static struct amg_shm_fragment *fragment_find_locked(
-    struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
-    uint8_t context_id, const struct amg_shm_cell *cell,
-    const struct amg_shm_bulk_done *done,
-    struct amg_shm_transfer **ret_transfer)
-{
-    struct amg_table_slot *slot =
-        amg_table_find(&domain->bulk.transfers, cell->cookie, peer->id);
-    struct amg_shm_transfer *transfer = slot == NULL ? NULL : slot->object;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (transfer == NULL || transfer->origin_context != context_id)
-        return NULL;
-    *ret_transfer = transfer;
-    for (unsigned i = 0; i < AMG_SHM_FRAGMENTS; i++)
-        if (transfer->fragments[i].len > 0 &&
-            transfer->fragments[i].bounce == done->bounce)
-            return &transfer->fragments[i];
-    return NULL;
-}
-
-/* The peer has copied a fragment, or refused it. */
-static void fragment_done_locked(struct amg_shm_transfer *transfer,
-    struct amg_shm_fragment *fragment, hg_return_t ret)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    if (ret == HG_SUCCESS)
-        transfer->arrived += fragment->len;
-    else if (transfer->ret == HG_SUCCESS)
-        transfer->ret = ret;
-    AMG_ASSERT(transfer->arrived <= transfer->begun);
-    fragment_end_locked(transfer, fragment);
-    blocked_wake_locked(transfer->domain);
-    if (transfer->state == AMG_SHM_TRANSFER_WAITING)
-        transfer_wake_locked(transfer);
-    else if (transfer->state == AMG_SHM_TRANSFER_ENDED &&
-             transfer->in_flight == 0)
-        transfer_free_locked(transfer);
-}
-
-static void on_bulk_done(struct amg_shm_domain *domain,
-    struct amg_shm_peer *peer, uint8_t context_id,
-    const struct amg_shm_cell *cell, bool has_lock)
-{
-    struct amg_shm_transfer *transfer = NULL;
-    struct amg_shm_fragment *fragment = NULL;
-    struct amg_shm_bulk_done done;
-    bool is_over = false;
-
-    memcpy(&done, cell->bytes, sizeof(done));
-    if (done.code >= HG_RETURN_MAX)
-        done.code = HG_PROTOCOL_ERROR;
-    message_lock(domain, has_lock);
-    fragment =
-        fragment_find_locked(domain, peer, context_id, cell, &done, &transfer);
-    is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (fragment != NULL && is_over) /* the user may reuse the memory */
-        fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
-    message_unlock(domain, has_lock);
-    if (fragment == NULL)
-        AMG_LOG_WARNING("bulk",
-            "shm: %s answered for a transfer that does not wait (cookie %x, "
-            "bounce %u, code %u)",
-            peer->region.name, cell->cookie, done.bounce, done.code);
-    if (is_over)
-        return;
-    /* No lock: only this progress owner can end the transfer. */
-    if (done.code == HG_SUCCESS && transfer->access.direction == AMG_MEM_READ)
-        amg_seg_iter_scatter(&fragment->local,
-            bounce_buf(&domain->region, done.bounce), fragment->len);
-    message_lock(domain, has_lock);
-    fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
-    message_unlock(domain, has_lock);
 }
 
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
@@ -442,7 +144,7 @@ void amg_shm_transfer_message(struct amg_shm_domain *domain,
         on_bulk_request(domain, peer, context_id, cell, has_lock);
     else if (kind == AMG_SHM_BULK_DONE &&
              cell->len == sizeof(struct amg_shm_bulk_done))
-        on_bulk_done(domain, peer, context_id, cell, has_lock);
+        amg_shm_transfer_done(domain, peer, context_id, cell, has_lock);
     else
         AMG_LOG_WARNING("bulk",
             "shm: a message of %s is dropped: unknown kind %u with %u bytes",
@@ -535,233 +237,14 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
 
 void amg_shm_bulk_close(struct amg_shm_domain *domain)
 {
-    struct amg_table *table = &domain->bulk.transfers;
-
     amg_bias_lock(&domain->lock);
-    for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->slots[i].object;
-
-        if (transfer == NULL)
-            continue;
-        /* Waits for an answer that will not come. */
-        AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_ENDED);
-        fragments_drop_locked(transfer);
-        transfer_free_locked(transfer);
-    }
+    amg_shm_transfers_drop_locked(domain);
     amg_bias_unlock(&domain->lock);
-    amg_table_fini(table);
+    amg_table_fini(&domain->bulk.transfers);
     amg_pool_fini(&domain->bulk.pool);
     if (domain->bulk.is_ptraceable)
         ptrace_disallow();
     amg_shm_exposer_fini(&domain->bulk.exposer);
-}
-
-/* Ends the operation, and the transfer if it waits for no answer. */
-static void transfer_end_locked(
-    struct amg_shm_transfer *transfer, hg_return_t ret)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    AMG_ASSERT(transfer->state != AMG_SHM_TRANSFER_ENDED);
-    transfer->op->len = transfer->arrived;
-    transfer->op->data = NULL;
-    amg_shm_op_end_locked(transfer->ep, transfer->op, ret);
-    transfer->op = NULL;
-    transfer->ep = NULL;
-    transfer->state = AMG_SHM_TRANSFER_ENDED;
-    if (transfer->is_gone)
-        fragments_drop_locked(transfer);
-    if (transfer->in_flight == 0)
-        transfer_free_locked(transfer);
-}
-
-/* Copies as much as `*budget` allows. HG_AGAIN: there is more to copy;
- * HG_OPNOTSUPPORTED: only the peer can copy. */
-static hg_return_t transfer_copy(
-    struct amg_shm_transfer *transfer, uint64_t *budget)
-{
-    struct amg_shm_access rest = transfer->access;
-    uint64_t len = 0;
-    hg_return_t rc = HG_SUCCESS;
-
-    AMG_ASSERT(transfer->begun == transfer->arrived);
-    rest.offset += transfer->arrived;
-    rest.len -= transfer->arrived;
-    rest.goes_on = transfer->arrived > 0;
-    rc = amg_shm_copy_step(transfer->domain, transfer->peer, &rest,
-        &transfer->local, budget, &len);
-    if (rc != HG_SUCCESS)
-        return rc;
-    transfer->arrived += len;
-    transfer->begun += len;
-    return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
-}
-
-/* Asks the peer to copy; from now on only the peer does. Sends the fragments of
- * a POLLED transfer that the limits allow. HG_SUCCESS: all bytes arrived;
- * HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce buffer is free;
- * HG_NOMEM: try again. Others end the transfer. */
-static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
-{
-    struct amg_shm_domain *domain = transfer->domain;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!transfer->is_by_message) {
-        amg_bias_lock(&domain->lock);
-        rc = amg_table_add(&domain->bulk.transfers, transfer,
-            transfer->peer->id, &transfer->cookie);
-        transfer->is_by_message = rc == HG_SUCCESS;
-        amg_bias_unlock(&domain->lock);
-    }
-    while (rc == HG_SUCCESS && transfer->begun < transfer->access.len)
-        rc = fragment_begin(transfer);
-    if (rc == HG_SUCCESS && transfer->arrived < transfer->access.len)
-        rc = HG_AGAIN;
-    return rc;
-}
-
-/* The step of a poll for a POLLED transfer, without the lock. */
-static hg_return_t transfer_move(
-    struct amg_shm_transfer *transfer, uint64_t *budget)
-{
-    hg_return_t rc = HG_OPNOTSUPPORTED;
-
-    if (!transfer->is_by_message)
-        rc = transfer_copy(transfer, budget);
-    if (rc == HG_OPNOTSUPPORTED)
-        rc = transfer_request(transfer);
-    return rc;
-}
-
-/* Whether the transfer is over; then `*ret` is its result. */
-static bool transfer_is_over_locked(
-    const struct amg_shm_transfer *transfer, hg_return_t *ret)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    *ret = transfer->ret;
-    if (transfer->arrived == transfer->access.len)
-        *ret = HG_SUCCESS;
-    else if (transfer->is_gone || transfer->peer->state != AMG_SHM_PEER_ALIVE)
-        *ret = HG_HOSTUNREACH;
-    else if (transfer->is_cancelled)
-        *ret = HG_CANCELED;
-    else /* refused: ends after the answers to the fragments in flight */
-        return transfer->ret != HG_SUCCESS && transfer->in_flight == 0;
-    return true;
-}
-
-/* Gives a transfer its state after transfer_move() returned `rc`. */
-static void transfer_set_state_locked(
-    struct amg_shm_transfer *transfer, hg_return_t rc)
-{
-    hg_return_t ret = HG_SUCCESS;
-
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_POLLED);
-    if (rc != HG_SUCCESS && rc != HG_AGAIN && rc != HG_BUSY && rc != HG_NOMEM &&
-        transfer->ret == HG_SUCCESS)
-        transfer->ret = rc;
-    if (transfer_is_over_locked(transfer, &ret)) {
-        transfer_end_locked(transfer, ret);
-    } else if (rc == HG_BUSY && !bounce_is_free_locked(transfer)) {
-        transfer->state = AMG_SHM_TRANSFER_BLOCKED;
-        amg_list_push(&transfer->ep->bulk.blocked, &transfer->link);
-    } else if (transfer->in_flight > 0 && rc != HG_NOMEM) {
-        transfer->state = AMG_SHM_TRANSFER_WAITING;
-    } else {
-        transfer_wake_locked(transfer);
-    }
-}
-
-void amg_shm_bulk_poll(struct amg_shm_ep *ep)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    uint64_t budget = POLL_LEN;
-
-    amg_bias_lock(&domain->lock);
-    for (unsigned i = 0; i < POLL_TRANSFERS && budget > 0; i++) {
-        struct amg_link *link = amg_list_pop(&ep->bulk.ready);
-        struct amg_shm_transfer *transfer = NULL;
-        hg_return_t rc = HG_AGAIN;
-        hg_return_t ret = HG_SUCCESS;
-
-        if (link == NULL)
-            break;
-        transfer = amg_shm_transfer_of(link);
-        AMG_ASSERT(transfer->state == AMG_SHM_TRANSFER_READY);
-        transfer->state = AMG_SHM_TRANSFER_POLLED;
-        if (!transfer_is_over_locked(transfer, &ret)) {
-            amg_bias_unlock(&domain->lock);
-            rc = transfer_move(transfer, &budget);
-            AMG_TEST_POINT("shm_transfer_moved");
-            amg_bias_lock(&domain->lock);
-        }
-        transfer_set_state_locked(transfer, rc);
-    }
-    amg_shm_due_set_locked(
-        ep, AMG_SHM_DUE_BULK, !amg_list_is_empty(&ep->bulk.ready));
-    amg_bias_unlock(&domain->lock);
-}
-
-/* Lets the next poll check a transfer that waits. */
-static void transfer_requeue_locked(struct amg_shm_transfer *transfer)
-{
-    AMG_ASSERT_HELD_BIAS(&transfer->domain->lock);
-    if (transfer->state == AMG_SHM_TRANSFER_BLOCKED)
-        amg_list_remove(&transfer->link);
-    if (transfer->state == AMG_SHM_TRANSFER_BLOCKED ||
-        transfer->state == AMG_SHM_TRANSFER_WAITING)
-        transfer_wake_locked(transfer);
-}
-
-void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op)
-{
-    struct amg_shm_transfer *transfer = amg_call_ptr(op);
-
-    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
-    AMG_ASSERT(transfer->op == op && transfer->ep == ep);
-    transfer->is_cancelled = true;
-    transfer_requeue_locked(transfer);
-}
-
-void amg_shm_bulk_peer_gone_locked(
-    struct amg_shm_domain *domain, struct amg_shm_peer *peer)
-{
-    struct amg_table *table = &domain->bulk.transfers;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    atomic_store_explicit(&peer->bulk.is_gone, 1, memory_order_relaxed);
-    for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->slots[i].object;
-
-        if (transfer == NULL || transfer->peer != peer)
-            continue;
-        transfer->is_gone = true;
-        if (transfer->state != AMG_SHM_TRANSFER_ENDED) {
-            transfer_requeue_locked(transfer);
-            continue;
-        }
-        fragments_drop_locked(transfer);
-        transfer_free_locked(transfer);
-    }
-}
-
-void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep)
-{
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-    struct amg_table *table = &domain->bulk.transfers;
-    struct amg_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
-    for (uint32_t i = 0; i < table->cap; i++) {
-        struct amg_shm_transfer *transfer = table->slots[i].object;
-
-        if (transfer != NULL && transfer->ep == ep)
-            transfer_requeue_locked(transfer);
-    }
-    while ((link = amg_list_pop(&ep->bulk.ready)) != NULL)
-        transfer_end_locked(amg_shm_transfer_of(link), HG_CANCELED);
-    AMG_ASSERT(amg_list_is_empty(&ep->bulk.blocked));
-    amg_shm_due_set_locked(ep, AMG_SHM_DUE_BULK, false);
 }
 
 /* Whether a post may copy now: not if the peer closed or died, or the copy
@@ -777,7 +260,7 @@ static inline bool post_may_copy(
            atomic_load_explicit(&peer->bulk.is_gone, memory_order_relaxed) ==
                0 &&
            atomic_load_explicit(&ep->bulk.copied, memory_order_relaxed) + len <=
-               POLL_LEN;
+               AMG_SHM_POLL_LEN;
 }
 
 static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
@@ -851,7 +334,7 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     if (AMG_LIKELY(rc == HG_SUCCESS)) {
         peer->refs++;
         amg_call_set(op, AMG_SHM_OP_BULK, transfer, &ep->base);
-        transfer_wake_locked(transfer);
+        amg_shm_transfer_wake_locked(transfer);
     }
     amg_bias_unlock(&domain->lock);
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {

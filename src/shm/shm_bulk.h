@@ -63,7 +63,8 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: one put or get of this process, through the segment.
+/* Transfer: one put or get of this process, by copies of polls or through the
+ * segment (shm_transfer.c).
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -160,6 +161,23 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
+/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Many
+ * short runs count for more than their bytes, see shm_copy.c. */
+enum { AMG_SHM_POLL_LEN = 1 << 20 };
+
+static inline char *amg_shm_bounce_buf(
+    const struct amg_shm_region *region, uint32_t bounce)
+{
+    AMG_ASSERT(bounce < AMG_SHM_BOUNCE_COUNT);
+    return (char *)region->bounce_bufs + (size_t)bounce * AMG_SHM_BOUNCE_LEN;
+}
+
+/* Lets the next poll continue the transfer. */
+void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
+/* The domain closes: frees the transfers that wait for an answer, which will
+ * not come. */
+void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
+
 /* Handles a cell of a transfer that a peer sent to context `context_id`. The
  * progress owner of the context calls without the lock, because handling may
  * copy 64 KiB; if the context is closed, the caller has the lock. The cell is
@@ -167,5 +185,24 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
+/* Handles an answer, as above. */
+void amg_shm_transfer_done(struct amg_shm_domain *domain,
+    struct amg_shm_peer *peer, uint8_t context_id,
+    const struct amg_shm_cell *cell, bool has_lock);
+
+/* If the context is closed, the caller has the lock, and keeps it. */
+static inline void amg_shm_bulk_lock(
+    struct amg_shm_domain *domain, bool has_lock)
+{
+    if (!has_lock)
+        amg_bias_lock(&domain->lock);
+}
+
+static inline void amg_shm_bulk_unlock(
+    struct amg_shm_domain *domain, bool has_lock)
+{
+    if (!has_lock)
+        amg_bias_unlock(&domain->lock);
+}
 
 #endif

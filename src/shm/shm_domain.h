@@ -280,7 +280,7 @@ struct amg_shm_domain {
     /* Descriptors for peers: at most `descriptors_max` pidfds, and as many
      * doorbells, of which the oldest is closed for a new one. */
     uint32_t descriptors_max;
-    struct { /* shm_peer.c: doorbells of peers, the oldest first */
+    struct { /* shm_link.c: doorbells of peers, the oldest first */
         struct amg_list open;
         uint32_t count;
     } doorbells;

@@ -47,7 +47,7 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
         if (domain->inboxes[i] != NULL)
             atomic_fetch_or_explicit(&domain->region.contexts[i].events,
                 AMG_SHM_EVENT_PEERS, memory_order_seq_cst);
-    atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_peer.c */
+    atomic_thread_fence(memory_order_seq_cst); /* Dekker, see shm_link.c */
     for (uint32_t i = 0; i < domain->max_contexts; i++)
         if (domain->eps[i] != NULL)
             amg_shm_doorbell_self_locked(domain->eps[i]);

@@ -87,8 +87,19 @@ static inline void amg_shm_peer_defer_locked(struct amg_shm_peer *peer)
     atomic_store_explicit(&peer->domain->has_deferred, 1, memory_order_relaxed);
 }
 
+/* Bits of amg_shm_peer.warned. */
+enum {
+    AMG_SHM_WARNED_OF_SLOTS = 1,
+    AMG_SHM_WARNED_OF_DOORBELL = 2,
+    AMG_SHM_WARNED_OF_MAP = 4
+};
+
 /* Links: our rings to the contexts of a peer, claimed at first use, and the
- * messages that wait for room in them. */
+ * messages that wait for room in them (shm_link.c). */
+
+void amg_shm_link_init(struct amg_shm_link *link);
+/* Releases the claims of all links of the peer, and frees the links. */
+void amg_shm_links_fini_locked(struct amg_shm_peer *peer);
 
 /* Whether one of our rings to the peer is in that state. */
 bool amg_shm_link_has_state_locked(

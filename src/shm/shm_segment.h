@@ -126,7 +126,7 @@ struct amg_shm_context {
     /* Bit i stands for all slots that are i modulo AMG_SHM_BITS: a ring of
      * these has cells, is new, or lost its writer. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
-    /* Dekker with `events`: see shm_peer.c. */
+    /* Dekker with `events`: see shm_link.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* cpu of the last wait, + 1; 0 unknown */

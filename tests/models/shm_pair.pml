@@ -6,10 +6,10 @@
  * may die before any of its steps.
  *
  *   step of the model   in the code
- *   look                src/shm/shm_peer.c:amg_shm_link_open_locked
- *   claim, name, live   shm_peer.c:slot_claim, link_claim_locked
+ *   look                src/shm/shm_link.c:amg_shm_link_open_locked
+ *   claim, name, live   shm_link.c:slot_claim, link_claim_locked
  *   push, raise         shm_send.c:cell_wake_locked (shm_ring.pml)
- *   leave               shm_peer.c:link_leave_locked
+ *   leave               shm_link.c:link_leave_locked
  *   checks              shm_liveness.c:peer_check_locked, and the timer of
  *                       amg_shm_liveness_tick_locked while a ring is unseen
  *   events              shm_inbox.c:slots_take_locked, slot_take_locked

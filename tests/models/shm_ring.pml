@@ -11,7 +11,7 @@
  *                          shm_send.c:cell_wake_locked
  *   room                   shm_ring.h:amg_shm_out_has_room,
  *                          shm_send.c:request_send_locked
- *   RAISE                  shm_peer.c:context_raise, sleeper_claim
+ *   RAISE                  shm_link.c:context_raise, sleeper_claim
  *   sender: block          shm_inbox.c:amg_shm_poll_arm, block_announce,
  *                          shm_send.c:amg_shm_send_ask_for_room_locked,
  *                          shm_inbox.c:block_confirm; core/wakeup.c:

@@ -6,10 +6,10 @@
  * the event of the first.
  *
  *   step of the model  in the code
- *   end                src/shm/shm_peer.c:slot_claim, end_raise
- *   claim              shm_peer.c:link_claim_locked
+ *   end                src/shm/shm_link.c:slot_claim, end_raise
+ *   claim              shm_link.c:link_claim_locked
  *   cell               shm_ring.h:amg_shm_out_push
- *   bit, event         shm_peer.c:amg_shm_link_raise_locked, context_raise
+ *   bit, event         shm_link.c:amg_shm_link_raise_locked, context_raise
  *   take               shm_inbox.c:inbox_events_locked,
  *                      slots_take_locked
  *   open               shm_inbox.c:slot_take_locked, slots_of_bit_take_locked

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Links: our rings to the contexts of the peers, and the doorbells of these
+ * contexts.
+ *
+ * A link is our ring to one context of a peer. The sender claims a slot of the
+ * peer's segment by a compare and exchange of its claim, writes its name and
+ * incarnation into the ring, and then makes the claim live:
+ *
+ *   FREE --sender--> MAKING --sender--> LIVE --sender--> LEAVING
+ *    ^                                                      |
+ *    +--------------- owner of the segment -----------------+
+ *
+ * Only the owner of the segment frees a live claim, after it has read all
+ * cells; the owner also frees the claims of dead senders (shm_inbox.c).
+ *
+ * A link without a slot behaves as if its ring were full: messages queue, and
+ * each attempt to send one first tries to claim a slot; new requests fail while
+ * /dev/shm has no room for its ring.
+ *
+ * The doorbell of a context is its event bits, and the FIFO that wakes its
+ * owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
+ * fences, and reads the events; a sender sets an event bit, fences, and reads
+ * `sleep`. (The owner fences by membarrier where the rings need that, see
+ * shm_inbox.c.) Only the first sender that finds ASLEEP stores WOKEN and writes
+ * one byte into the FIFO. A sender opens the FIFO before it stores WOKEN: if
+ * the open fails, the sender tries again later, and other senders still find
+ * ASLEEP.
+ *
+ * Unrelated processes can open a FIFO by its name or, where the segment has
+ * lost its name (amg_shm_node_unname), as a descriptor of its owner. A sender
+ * opens the FIFO for reading, too, so that a write raises no signal when the
+ * owner is gone.
+ *
+ * Other threads of this process put their posts on lists of the endpoint, under
+ * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Models:
+ * tests/models/shm_ring.pml, shm_slots.pml. */
+#include "shm/shm_peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/process.h"
+#include "shm/shm_files.h"
+
+/* Ring of the links without a slot; its cells are never used. */
+static struct amg_shm_ring no_ring;
+
+static bool is_asleep(const struct amg_shm_context *context)
+{
+    return (atomic_load_explicit(&context->sleep, memory_order_relaxed) &
+               AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
+}
+
+/* Whether this sender has to wake the owner; true for one sender only. */
+static bool sleeper_claim(struct amg_shm_context *context)
+{
+    uint32_t sleep =
+        atomic_load_explicit(&context->sleep, memory_order_relaxed);
+
+    return (sleep & AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP &&
+           atomic_compare_exchange_strong_explicit(&context->sleep, &sleep,
+               sleep - AMG_SHM_ASLEEP + AMG_SHM_WOKEN, memory_order_acq_rel,
+               memory_order_relaxed);
+}
+
+static void doorbell_write(int doorbell)
+{
+    /* EAGAIN: the FIFO is full, and so readable. ENOMEM: retried, as no other
+     * sender wakes the owner. */
+    while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
+        sched_yield();
+}
+
+/* Opens the doorbell of a peer; -1 and `errno`: failed. */
+static int doorbell_open(const struct amg_shm_context *context,
+    const struct amg_shm_peer *peer, uint8_t context_id)
+{
+    uint64_t word =
+        atomic_load_explicit(&context->doorbell, memory_order_relaxed);
+    char path[AMG_SHM_PATH_CAP];
+    struct stat status;
+    int doorbell = -1;
+
+    if (word == 0) {
+        amg_shm_files_doorbell(
+            peer->region.name, peer->region.incarnation, context_id, path);
+        return amg_spare_open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    }
+    doorbell =
+        amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
+    /* The owner closed or died, and another file has the descriptor. */
+    if (doorbell >= 0 && (fstat(doorbell, &status) != 0 ||
+                             (uint32_t)status.st_ino != (uint32_t)word)) {
+        amg_spare_close(doorbell);
+        errno = ENOENT;
+        doorbell = -1;
+    }
+    return doorbell;
+}
+
+/* Logs the failure once per peer. */
+static void cannot_wake(
+    struct amg_shm_peer *peer, uint8_t context_id, int error)
+{
+    if ((peer->warned & AMG_SHM_WARNED_OF_DOORBELL) == 0)
+        AMG_LOG_WARNING("shm",
+            "cannot wake context %u of na+sm://%s (%s); trying again",
+            context_id, peer->region.name, strerror(error));
+    peer->warned |= AMG_SHM_WARNED_OF_DOORBELL;
+}
+
+/* Sets `events` at a context of a peer, and wakes the context if it is blocked.
+ * `*doorbell` is our end of the FIFO, opened here when first needed. False: the
+ * wakeup failed, and polls try again. */
+static bool context_raise(struct amg_shm_context *context,
+    enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
+    int *doorbell)
+{
+    atomic_fetch_or_explicit(&context->events, events, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!is_asleep(context))
+        return true;
+    if (*doorbell < 0)
+        *doorbell = doorbell_open(context, peer, context_id);
+    if (*doorbell < 0) {
+        if (peer->state != AMG_SHM_PEER_ALIVE ||
+            amg_shm_region_is_closed(&peer->region))
+            return true;
+        cannot_wake(peer, context_id, errno);
+        return false;
+    }
+    if (sleeper_claim(context))
+        doorbell_write(*doorbell);
+    if (amg_spare_is_out()) { /* no descriptor to keep */
+        amg_spare_close(*doorbell);
+        *doorbell = -1;
+    }
+    return true;
+}
+
+/* Closes our end of the FIFO, if it is open. */
+static void doorbell_drop_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (amg_link_is_listed(&link->kept)) {
+        amg_list_remove(&link->kept);
+        domain->doorbells.count--;
+    }
+    if (link->doorbell >= 0)
+        amg_spare_close(link->doorbell);
+    link->doorbell = -1;
+}
+
+/* Keeps the opened FIFO of a link, and closes the oldest of too many. */
+static void doorbell_keep_locked(
+    struct amg_shm_domain *domain, struct amg_shm_link *link)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    amg_list_push(&domain->doorbells.open, &link->kept);
+    if (++domain->doorbells.count > domain->descriptors_max)
+        doorbell_drop_locked(
+            domain, amg_container_of(amg_list_first(&domain->doorbells.open),
+                        struct amg_shm_link, kept));
+    AMG_ASSERT(domain->doorbells.count <= domain->descriptors_max);
+}
+
+void amg_shm_link_raise_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint32_t bit = link->slot % AMG_SHM_BITS;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
+    /* Release: the owner may take the bit by the event of another sender. */
+    atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
+        memory_order_release);
+    if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
+            link->context_id, &link->doorbell)) {
+        peer->has_failed_wake = true;
+        peer->domain->wants_retry = true;
+        amg_shm_peer_defer_locked(peer);
+    }
+    if (link->doorbell >= 0 && !amg_link_is_listed(&link->kept))
+        doorbell_keep_locked(peer->domain, link);
+}
+
+bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
+{
+    bool is_woken = true;
+
+    for (uint32_t i = 0; i < peer->region.max_contexts; i++) {
+        struct amg_shm_context *context = &peer->region.contexts[i];
+        int doorbell = -1;
+
+        if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
+            AMG_SHM_CONTEXT_OPEN)
+            continue;
+        if (!context_raise(
+                context, AMG_SHM_EVENT_PEERS, peer, (uint8_t)i, &doorbell))
+            is_woken = false;
+        if (doorbell >= 0)
+            amg_spare_close(doorbell);
+    }
+    return is_woken;
+}
+
+void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
+{
+    AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
+    if (sleeper_claim(ep->inbox->context))
+        doorbell_write(ep->inbox->doorbell);
+}
+
+void amg_shm_link_init(struct amg_shm_link *link)
+{
+    *link = (struct amg_shm_link){.doorbell = -1};
+    amg_list_init(&link->control);
+    amg_list_init(&link->queue);
+}
+
+static void link_leave_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint64_t claim = link->claim;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
+    /* After this domain closed, the slot may belong to another process. */
+    if (claim != 0 && atomic_compare_exchange_strong_explicit(
+                          &peer->region.claims[link->slot], &claim,
+                          amg_shm_claim_in(claim, AMG_SHM_CLAIM_LEAVING),
+                          memory_order_release, memory_order_relaxed))
+        amg_shm_link_raise_locked(peer, link);
+}
+
+void amg_shm_link_leave_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        link_leave_locked(peer, link);
+}
+
+void amg_shm_links_fini_locked(struct amg_shm_peer *peer)
+{
+    struct amg_shm_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
+        if (peer->state == AMG_SHM_PEER_ALIVE)
+            link_leave_locked(peer, link);
+        doorbell_drop_locked(peer->domain, link);
+        link->claim = 0;
+        link->out.ring = NULL;
+        if (link != &peer->first)
+            amg_mem_free(link);
+    }
+    amg_mem_free(peer->more);
+    peer->more = NULL;
+}
+
+bool amg_shm_link_has_state_locked(
+    const struct amg_shm_peer *peer, enum amg_shm_poll_state state)
+{
+    const struct amg_shm_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
+        if (atomic_load_explicit(
+                &link->out.ring->poll_state, memory_order_acquire) == state)
+            return true;
+    return false;
+}
+
+/* Whether the context is or was open, or may be opened: as long as a domain has
+ * opened no context, requests wait for the first one. */
+static bool context_may_come(
+    const struct amg_shm_region *region, uint8_t context_id)
+{
+    if (context_id >= region->max_contexts)
+        return false;
+    if (atomic_load_explicit(&region->contexts[context_id].is_open,
+            memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
+        return true;
+    for (uint32_t i = 0; i < region->max_contexts; i++)
+        if (atomic_load_explicit(&region->contexts[i].is_open,
+                memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
+            return false;
+    return true;
+}
+
+/* The owner reads no slot beyond the end: called before the claim is live. */
+static void end_raise(const struct amg_shm_region *region, uint32_t end)
+{
+    _Atomic uint32_t *word = &region->head->slot_end;
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (seen < end && !atomic_compare_exchange_weak_explicit(word, &seen,
+                             end, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* Claims a free slot; false: none is free. */
+static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    const struct amg_shm_region *region = &peer->region;
+
+    AMG_ASSERT(link->claim == 0);
+    for (uint32_t i = 0; i < AMG_SHM_SLOTS; i++) {
+        uint64_t free = 0, taken = 0;
+
+        if (i > 0 && i % AMG_SHM_CLAIMS_AT_ONCE == 0 &&
+            !amg_shm_region_reserve(region,
+                (void *)(uintptr_t)&region->claims[i],
+                AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)))
+            return false;
+        free = atomic_load_explicit(&region->claims[i], memory_order_relaxed);
+        taken = amg_shm_claim_take(
+            free, link->context_id, own->pid_ns != region->pid_ns, own->pid);
+
+        if (amg_shm_claim_state(free) == AMG_SHM_CLAIM_FREE &&
+            atomic_compare_exchange_strong_explicit(&region->claims[i], &free,
+                taken, memory_order_acquire, memory_order_relaxed)) {
+            link->slot = i;
+            link->claim = amg_shm_claim_in(taken, AMG_SHM_CLAIM_LIVE);
+            end_raise(region, i + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Frees a claimed slot whose ring could not be reserved (`errno`). */
+static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    uint64_t claim = amg_shm_claim_in(link->claim, AMG_SHM_CLAIM_MAKING);
+
+    (void)atomic_compare_exchange_strong_explicit(
+        &peer->region.claims[link->slot], &claim, amg_shm_claim_free(claim),
+        memory_order_release, memory_order_relaxed);
+    link->claim = 0;
+    link->lacks_memory = true;
+    if ((peer->warned & AMG_SHM_WARNED_OF_SLOTS) == 0)
+        AMG_LOG_ERROR("shm",
+            "na+sm://%s: no ring to it can be made in /dev/shm (%s): calls to "
+            "it fail with HG_NOMEM, and replies wait; free some of /dev/shm",
+            peer->region.name, strerror(errno));
+    peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
+}
+
+/* Tries to claim a slot for a link that has none. */
+static bool link_claim_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    const struct amg_shm_region *own = &peer->domain->region;
+    struct amg_shm_region *region = &peer->region;
+    struct amg_shm_ring *ring = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    link->lacks_memory = false;
+    if (!slot_claim(peer, link)) {
+        if ((peer->warned & AMG_SHM_WARNED_OF_SLOTS) == 0)
+            AMG_LOG_ERROR("shm",
+                "na+sm://%s: all of its %d slots for senders are taken (a slot "
+                "is one context of one process); messages to it wait until a "
+                "sender closes its class",
+                region->name, AMG_SHM_SLOTS);
+        peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
+        return false;
+    }
+    ring = &region->rings[link->slot];
+    if (!amg_shm_region_reserve(region, ring, sizeof(*ring))) {
+        slot_unclaim(peer, link);
+        return false;
+    }
+    memcpy(ring->name, own->name, sizeof(ring->name));
+    ring->incarnation = own->incarnation;
+    amg_shm_out_init(
+        &link->out, ring, !region->has_membarrier || !own->has_membarrier);
+    peer->domain->deaths.has_unseen = true;
+    atomic_store_explicit(
+        &region->claims[link->slot], link->claim, memory_order_release);
+    /* Dekker: an owner that closes now sees the claim and wakes this process,
+     * or this process sees that the owner closed. */
+    atomic_thread_fence(memory_order_seq_cst);
+    return true;
+}
+
+bool amg_shm_link_slot_locked(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    if (amg_shm_link_has_slot(link) || link_claim_locked(peer, link))
+        return true;
+    peer->domain->wants_retry = true;
+    return false;
+}
+
+/* The link of a context; NULL: no memory. */
+static struct amg_shm_link *link_alloc(
+    struct amg_shm_peer *peer, uint8_t context_id)
+{
+    struct amg_shm_link *link = NULL;
+
+    if (context_id == 0)
+        return &peer->first;
+    if (peer->more == NULL)
+        peer->more = amg_mem_zalloc(
+            peer->region.max_contexts * sizeof(struct amg_shm_link *));
+    if (peer->more == NULL)
+        return NULL;
+    link = amg_mem_alloc(sizeof(*link));
+    if (link != NULL)
+        amg_shm_link_init(link);
+    return link;
+}
+
+hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
+    uint8_t context_id, struct amg_shm_link **ret_link)
+{
+    struct amg_shm_region *region = &peer->region;
+    struct amg_shm_link *link = NULL;
+
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(amg_shm_link_at_locked(peer, context_id) == NULL);
+    if (amg_shm_region_is_closed(region)) {
+        peer->domain->peer_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
+    if (!context_may_come(region, context_id))
+        return HG_NOENTRY;
+    link = link_alloc(peer, context_id);
+    if (link == NULL)
+        return HG_NOMEM;
+    link->context = &region->contexts[context_id];
+    link->context_id = context_id;
+    if (context_id != 0)
+        peer->more[context_id] = link;
+    amg_shm_out_init(&link->out, &no_ring, false);
+    link->out.tail = AMG_SHM_CELLS; /* full */
+    link->out.room = 0;
+    if (!link_claim_locked(peer, link))
+        /* The owner may find slots of dead processes. */
+        (void)amg_shm_link_raise_all(peer);
+    if (amg_shm_region_is_closed(region)) {
+        peer->domain->peer_gone_locked(peer, false);
+        return HG_HOSTUNREACH;
+    }
+    *ret_link = link;
+    return HG_SUCCESS;
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receiving side of a context: its inbox, the polls of its endpoint, the
- * messages, and the liveness of the senders. Only the owner of an inbox calls
- * its functions, without the lock unless the name ends in _locked. */
+/* Receiving side of a context: its inbox, the rings of its senders, the polls
+ * of its endpoint, the messages, and the liveness of the senders. Only the
+ * owner of an inbox calls its functions, without the lock unless the name ends
+ * in _locked. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
@@ -11,14 +12,53 @@
  * none, or AMALGAM_SHM_FENCE turns them off. */
 bool amg_shm_has_membarrier(void);
 
-/* After the domain was marked closed: wakes the senders whose rings were never
- * opened. The caller wakes the known peers. */
-void amg_shm_inbox_wake_unopened_locked(struct amg_shm_domain *domain);
-
 /* Called when the domain closes. */
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain);
 
-/* The slots of the contract. */
+/* The inbox of a context, created if it does not exist. HG_NOMEM. */
+hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
+    uint8_t context_id, struct amg_shm_inbox **ret_inbox);
+/* The endpoint closes. Replies may still arrive. */
+void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
+/* Refuses requests to a context that was never open and will not be. */
+void amg_shm_inbox_refuse_unopened_locked(
+    struct amg_shm_domain *domain, uint8_t context_id);
+/* Makes the FIFO of a context once; with a name if the segment has a name. */
+bool amg_shm_inbox_doorbell_make(struct amg_shm_inbox *inbox, const char *path);
+/* Stops polling the rings that were silent since the last call; a few stay. */
+void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
+/* Stops polling all rings. False: a ring has a cell, or there is an event; then
+ * polls go on with all rings. Executes a barrier in every process if a ring was
+ * polled, or if `must_fence`. */
+bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
+/* Lets polls read the ring. The writer is told (POLLED) only if the ring was
+ * active already. False: no memory. */
+bool amg_shm_inbox_activate(
+    struct amg_shm_inbox *inbox, struct amg_shm_inring *ring);
+void amg_shm_inbox_drop_locked(
+    struct amg_shm_inbox *inbox, struct amg_shm_inring *ring);
+
+/* Rings of the senders (shm_inring.c). */
+
+/* Whether amg_shm_inrings_events_locked() has something to take. */
+static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
+{
+    return atomic_load_explicit(
+               &inbox->context->events, memory_order_relaxed) != 0;
+}
+
+/* Takes the events: activates rings with cells and opens new rings. NOTE(why):
+ * opening maps a peer, by system calls under the lock, which is rare. */
+void amg_shm_inrings_events_locked(struct amg_shm_inbox *inbox);
+/* Frees the empty rings whose writers left, closed or died. The next poll ends
+ * the calls that gone writers did not answer. */
+void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox);
+
+/* After the domain was marked closed: wakes the senders whose rings were never
+ * opened. The caller wakes the known peers. */
+void amg_shm_inrings_wake_unopened_locked(struct amg_shm_domain *domain);
+
+/* The slots of the contract (shm_ep.c). */
 hg_return_t amg_shm_ep_open(
     struct amg_domain *base, uint8_t context_id, struct amg_ep **ret_ep);
 void amg_shm_ep_close(struct amg_ep *base, struct amg_events *ret_events);

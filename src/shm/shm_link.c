@@ -11,7 +11,7 @@
  *    +--------------- owner of the segment -----------------+
  *
  * Only the owner of the segment frees a live claim, after it has read all
- * cells; the owner also frees the claims of dead senders (shm_inbox.c).
+ * cells; the owner also frees the claims of dead senders (shm_inring.c).
  *
  * A link without a slot behaves as if its ring were full: messages queue, and
  * each attempt to send one first tries to claim a slot; new requests fail while

@@ -9,10 +9,10 @@
  * domain keeps (shm_domain.h), is checked at intervals: a timer wakes blocked
  * endpoints for that, and for retries of wakeups that failed and of claims
  * without a free slot. A peer that became another program by exec() keeps its
- * pid: a check of silent peers finds that (shm_inbox.c).
+ * pid: a check of silent peers finds that (shm_ep.c).
  *
  * A peer may have replied before it closed or died: a call to the peer ends
- * when the ring with its replies was read to the end (shm_inbox.c). A partly
+ * when the ring with its replies was read to the end (shm_inring.c). A partly
  * written cell does not count, so the end of the ring is final. Model:
  * tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"

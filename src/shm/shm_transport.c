@@ -400,7 +400,7 @@ static void close_tell_locked(struct amg_shm_domain *domain)
         &domain->region.head->is_closed, 1, memory_order_seq_cst);
     /* Dekker with amg_shm_link_open_locked(). */
     atomic_thread_fence(memory_order_seq_cst);
-    amg_shm_inbox_wake_unopened_locked(domain);
+    amg_shm_inrings_wake_unopened_locked(domain);
     while ((peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE)
             amg_shm_link_raise_all(peer);

@@ -12,12 +12,12 @@
  *   leave               shm_link.c:link_leave_locked
  *   checks              shm_liveness.c:peer_check_locked, and the timer of
  *                       amg_shm_liveness_tick_locked while a ring is unseen
- *   events              shm_inbox.c:slots_take_locked, slot_take_locked
- *   open, refuse        shm_inbox.c:slot_open_locked, sender_refuse
- *   peers               shm_inbox.c:claims_check_locked, rings_check_locked
- *   read, free          shm_inbox.c:inbox_reap_locked, slot_free
+ *   events              shm_inring.c:slots_take_locked, slot_take_locked
+ *   open, refuse        shm_inring.c:slot_open_locked, sender_refuse
+ *   peers               shm_inring.c:claims_check_locked, rings_check_locked
+ *   read, free          shm_inring.c:amg_shm_inrings_reap_locked, slot_free
  *   close               shm_transport.c:close_tell_locked,
- *                       shm_inbox.c:amg_shm_inbox_wake_unopened_locked
+ *                       shm_inring.c:amg_shm_inrings_wake_unopened_locked
  *
  * Stores are seen at once: each step below has its release and acquire, and the
  * two Dekkers (claim and is_closed, cell and poll_state) have fences, which

@@ -12,23 +12,24 @@
  *   room                   shm_ring.h:amg_shm_out_has_room,
  *                          shm_send.c:request_send_locked
  *   RAISE                  shm_link.c:context_raise, sleeper_claim
- *   sender: block          shm_inbox.c:amg_shm_poll_arm, block_announce,
+ *   sender: block          shm_ep.c:amg_shm_poll_arm, block_announce,
  *                          shm_send.c:amg_shm_send_ask_for_room_locked,
- *                          shm_inbox.c:block_confirm; core/wakeup.c:
+ *                          shm_ep.c:block_confirm; core/wakeup.c:
  *                          amg_wakeup_arm, amg_wakeup_block
- *   DISARM                 shm_inbox.c:poll_disarm_locked
- *   receiver: events       shm_inbox.c:inbox_events_locked,
- *                          slot_take_locked, ring_activate
+ *   DISARM                 shm_ep.c:poll_disarm_locked
+ *   receiver: events       shm_inring.c:amg_shm_inrings_events_locked,
+ *                          slot_take_locked; shm_inbox.c:
+ *                          amg_shm_inbox_activate
  *   cell, READ             shm_ring.h:amg_shm_in_has, amg_shm_in_continue,
  *                          amg_shm_in_pop; shm_msg.c:amg_shm_inring_report
- *   is_leaving             shm_inbox.c:inbox_reap_locked
- *   receiver: block        shm_inbox.c:amg_shm_poll_arm,
- *                          shm_inbox.c:inbox_prepare_block
- *   close                  shm_transport.c:close_tell_locked; shm_inbox.c:
- *                          amg_shm_ep_close, inbox_close_locked,
- *                          poll_closed_locked
+ *   is_leaving             shm_inring.c:amg_shm_inrings_reap_locked
+ *   receiver: block        shm_ep.c:amg_shm_poll_arm,
+ *                          shm_inbox.c:amg_shm_inbox_prepare_block
+ *   close                  shm_transport.c:close_tell_locked; shm_ep.c:
+ *                          amg_shm_ep_close, poll_closed_locked;
+ *                          shm_inbox.c:amg_shm_inbox_close_locked
  *   *_died                 shm_liveness.c:amg_shm_liveness_check_deaths_locked,
- *                          shm_inbox.c:rings_check_locked
+ *                          shm_inring.c:rings_check_locked
  *
  * Memory is that of weak_memory.inc: each load may return an old value. The
  * kernel makes the stores of a dead process visible before its pidfd is
@@ -42,7 +43,7 @@
  *
  * In the code and not here: messages in msgbufs (their loan is one more word
  * with release and acquire), several rings and bits of slots (here an event is
- * for the one ring), amg_shm_inbox_prune (as inbox_prepare_block, but
+ * for the one ring), amg_shm_inbox_prune (as amg_shm_inbox_prepare_block, but
  * does not block), doorbells that cannot be opened, a second sender, credits
  * (credits.pml), claims of slots (shm_pair.pml), contexts that open again. The
  * sender blocks only for lack of room; after the last look it goes on with what

@@ -10,9 +10,9 @@
  *   claim              shm_link.c:link_claim_locked
  *   cell               shm_ring.h:amg_shm_out_push
  *   bit, event         shm_link.c:amg_shm_link_raise_locked, context_raise
- *   take               shm_inbox.c:inbox_events_locked,
+ *   take               shm_inring.c:amg_shm_inrings_events_locked,
  *                      slots_take_locked
- *   open               shm_inbox.c:slot_take_locked, slots_of_bit_take_locked
+ *   open               shm_inring.c:slot_take_locked, slots_of_bit_take_locked
  *
  * Memory is that of weak_memory.inc, which has two processes; so one process
  * sends for both, in the order of their slots.

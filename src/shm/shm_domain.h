@@ -294,7 +294,7 @@ struct amg_shm_domain {
     } deaths;
     uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
 
-    struct { /* shm_send.c */
+    struct { /* shm_buf.c */
         struct amg_shm_stock stocks[AMG_SHM_STOCKS];
         struct amg_link *on_heap; /* free ones, singly linked */
         struct amg_shm_buf *all;  /* by index of the msgbuf or block */

@@ -49,7 +49,7 @@ enum {
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* claims whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
     AMG_SHM_MSGBUFS = 1024,       /* messages in flight that are not in cells */
-    AMG_SHM_TRANSIT = 256,        /* the first of the msgbufs, see shm_send.c */
+    AMG_SHM_TRANSIT = 256,        /* the first of the msgbufs, see shm_buf.c */
     AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks, from the shortest on */
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,

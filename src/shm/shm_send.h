@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing messages. */
+/* Outgoing messages, and their buffers. */
 #ifndef AMG_SHM_SHM_SEND_H
 #define AMG_SHM_SHM_SEND_H
 
+#include "base/mem.h"
 #include "shm/shm_domain.h"
 
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits);
@@ -35,6 +36,64 @@ bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 /* The peer closed or died: ends the messages that wait, and reclaims the
  * msgbufs and blocks lent to it. */
 void amg_shm_send_peer_gone_locked(struct amg_shm_peer *peer);
+
+/* Buffers of outgoing messages (shm_buf.c). */
+
+hg_return_t amg_shm_bufs_init(struct amg_shm_domain *domain);
+void amg_shm_bufs_fini(struct amg_shm_domain *domain);
+
+static inline struct amg_shm_buf *amg_shm_buf_of(struct amg_buf *buf)
+{
+    return amg_container_of(buf, struct amg_shm_buf, buf);
+}
+
+static inline void amg_shm_buf_push_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    AMG_ASSERT(buf->msgbuf != NULL);
+    buf->post.link.next = buf->stock->free;
+    buf->stock->free = &buf->post.link;
+}
+
+static inline void amg_shm_buf_put_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    if (AMG_LIKELY(buf->msgbuf != NULL)) {
+        amg_shm_buf_push_locked(buf);
+    } else if (buf->buf.cap == AMG_SHM_RUN) {
+        buf->post.link.next = buf->domain->bufs.on_heap;
+        buf->domain->bufs.on_heap = &buf->post.link;
+    } else {
+        amg_mem_free(buf);
+    }
+}
+
+/* Lends the msgbuf or block of `buf` to `peer`. */
+static inline void amg_shm_buf_lend_locked(
+    struct amg_shm_buf *buf, struct amg_shm_peer *peer)
+{
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    AMG_ASSERT(buf->msgbuf != NULL);
+    atomic_store_explicit(&buf->msgbuf->is_lent, 1, memory_order_relaxed);
+    buf->peer = peer;
+    peer->msgbufs_lent++;
+    amg_list_push(&buf->stock->lent, &buf->post.link);
+}
+
+/* A buf on the heap for `cap` bytes; NULL: no memory. Freed bufs of AMG_SHM_RUN
+ * bytes are kept for later messages. */
+struct amg_shm_buf *amg_shm_buf_heap_locked(
+    struct amg_shm_domain *domain, uint32_t cap);
+/* Moves the bytes of a heap buf, which leaves now, to a buf with a msgbuf;
+ * NULL: no msgbuf is left for the peer. */
+struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
+/* The buf in which an addressed message waits: `buf`, or a copy on the heap,
+ * and `buf` stays the caller's. NULL: no memory. */
+struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
+/* Asks all receivers to wake this process when they return a msgbuf. */
+void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);
+/* The peer closed or died: reclaims the msgbufs and blocks lent to it. */
+void amg_shm_bufs_reclaim_peer_locked(struct amg_shm_peer *peer);
 /* Number of msgbufs and blocks that the peer has not returned. */
 size_t amg_shm_buf_lent_locked(const struct amg_shm_peer *peer);
 /* Number of msgbufs and blocks that are neither free nor lent. */

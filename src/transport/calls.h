@@ -39,7 +39,7 @@
  *                                               the post fails
  *   buffer           a post                     the medium's rules: a post that
  *                                               waits needs none of a pool
- *                                               (shm/shm_send.c)
+ *                                               (shm/shm_buf.c)
  *   place in a       a post                     the older posts have left; each
  *   queue                                       has its own wait for a credit
  *

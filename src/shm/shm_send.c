@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outgoing messages: sent in cells or a msgbuf, at once or when there is room.
+/* Outgoing messages: sent in cells or a msgbuf, or deferred.
  *
  * The user writes a message into a msgbuf of the own segment. A message of up
  * to AMG_SHM_RUN bytes is copied from there into one or a few cells, and the
@@ -11,15 +11,10 @@
  * moves to the receiver and back (256 bytes each way took 3.9 us between two
  * loaded cores, and now take 1.5 us).
  *
- * A request takes a credit and then a cell; a request that lacks one of the two
- * waits in the flow control of the peer, in order. Messages that take no credit
- * wait in the queues of the link, replies behind messages of the library itself
- * (credits, refusals, ACKs, transfers). A peer with messages that wait for a
- * cell or a msgbuf is on the list `blocked`, and polls try again. Model:
- * tests/models/shm_ring.pml. */
+ * A request takes a credit and then a cell; a message that lacks one of the two
+ * is deferred (shm_deferred.c). Model: tests/models/shm_ring.pml. */
 #include "shm/shm_send.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -184,6 +179,12 @@ static enum sent buf_send_locked(struct amg_shm_buf *buf)
                        : message_send_locked(buf->domain, buf, &message);
 }
 
+bool amg_shm_send_buf_locked(struct amg_shm_buf *buf)
+{
+    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
+    return buf_send_locked(buf) != SENT_NOT;
+}
+
 /* Writes a message that may have to wait into its buf. */
 static void buf_address(struct amg_shm_buf *buf, struct outgoing message,
     uint8_t target_context, struct amg_op *op, struct amg_ep *ep)
@@ -202,9 +203,7 @@ static void buf_address(struct amg_shm_buf *buf, struct outgoing message,
     buf->post.ep = ep;
 }
 
-/* Lets the next poll of the operation's endpoint return the operation, and
- * wakes the owner of the endpoint. */
-static void op_end_locked(struct amg_op *op, hg_return_t ret)
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(amg_call_ep(op));
 
@@ -241,9 +240,7 @@ AMG_NOINLINE static void link_refuse_waiting_locked(
     }
 }
 
-/* Functions of calls_ops, the table for the call engine. */
-
-static hg_return_t request_send_locked(
+hg_return_t amg_shm_send_waiting_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
     struct amg_shm_buf *buf = buf_of_post(post);
@@ -271,84 +268,10 @@ static hg_return_t request_send_locked(
         return HG_AGAIN;
     }
     if (one_way != NULL)
-        op_end_locked(one_way, HG_SUCCESS);
+        amg_shm_send_end_locked(one_way, HG_SUCCESS);
     else if (!AMG_LIKELY(sent != SENT_TO_CLOSED) && wants_reply)
         request_abandon_locked(peer->domain, cookie);
     return HG_SUCCESS;
-}
-
-static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
-{
-    struct amg_shm_buf *buf = buf_of_post(post);
-
-    (void)calls;
-    AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
-    amg_shm_buf_put_locked(buf);
-}
-
-/* Holds a reference to the peer: there may be no other reference, and the
- * search for a msgbuf frees idle peers. */
-static bool credits_pay_locked(
-    struct amg_calls *calls, struct amg_flow_peer *owed)
-{
-    struct amg_shm_peer *peer =
-        amg_container_of(owed, struct amg_shm_peer, calls);
-    struct amg_shm_msg_header header = {
-        .kind = AMG_SHM_CREDIT, .target_context = peer->context};
-    hg_return_t rc = HG_SUCCESS;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    if (owed->wishes > 0 && owed->waiting != NULL)
-        header.target_context =
-            amg_container_of(owed->waiting, struct amg_shm_buf, post.link)
-                ->target_context;
-    header.cookie = amg_calls_note_locked(calls, owed);
-    peer->refs++;
-    rc = amg_shm_send_short_locked(peer, &header, NULL, 0);
-    if (rc == HG_NOMEM) {
-        amg_flow_note_again(owed, header.cookie);
-        atomic_store_explicit(
-            &peer->domain->has_deferred, 1, memory_order_relaxed);
-    }
-    amg_shm_peer_unref_locked(peer);
-    return rc != HG_NOMEM;
-}
-
-/* "rank 3 (na+sm://1515-0)" in a job. */
-static void peer_name(const struct amg_calls *calls,
-    const struct amg_flow_peer *flow, char ret_text[AMG_PEER_NAME_CAP])
-{
-    const struct amg_shm_peer *peer =
-        amg_container_of(flow, struct amg_shm_peer, calls);
-    uint32_t rank = amg_shm_peer_rank(peer);
-
-    (void)calls;
-    if (rank != UINT32_MAX)
-        snprintf(ret_text, AMG_PEER_NAME_CAP, "rank %u (na+sm://%s)",
-            (unsigned)rank, peer->region.name);
-    else
-        snprintf(ret_text, AMG_PEER_NAME_CAP, "na+sm://%s", peer->region.name);
-}
-
-static const struct amg_calls_ops calls_ops = {
-    .send = request_send_locked,
-    .put = request_put_locked,
-    .end = op_end_locked,
-    .pay = credits_pay_locked,
-    .source = "shm",
-    .name = peer_name,
-};
-
-hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
-{
-    amg_calls_init(&domain->calls, &domain->lock, credits, &calls_ops);
-    return amg_shm_bufs_init(domain);
-}
-
-void amg_shm_send_fini(struct amg_shm_domain *domain)
-{
-    amg_shm_bufs_fini(domain);
-    amg_calls_fini(&domain->calls);
 }
 
 /* Whether the reader reads the ring: in each poll, or after events. */
@@ -395,7 +318,7 @@ static hg_return_t queue_add_locked(
     if (amg_list_is_empty(queue) &&
         AMG_LIKELY(buf_send_locked(buf) != SENT_NOT)) {
         if (op != NULL)
-            op_end_locked(op, HG_SUCCESS);
+            amg_shm_send_end_locked(op, HG_SUCCESS);
         return HG_SUCCESS;
     }
     waiting = amg_shm_buf_to_wait_locked(buf);
@@ -420,7 +343,7 @@ static hg_return_t buf_end_locked(struct amg_shm_buf *buf, hg_return_t ret)
         return ret;
     amg_shm_buf_put_locked(buf);
     if (op != NULL)
-        op_end_locked(op, ret);
+        amg_shm_send_end_locked(op, ret);
     return HG_SUCCESS;
 }
 
@@ -454,7 +377,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
     AMG_ASSERT(buf->post.op != NULL);
     if (waiting != NULL)
         rc = amg_calls_post_locked(&buf->domain->calls, &waiting->post,
-            buf->peer->id, request_send_locked);
+            buf->peer->id, amg_shm_send_waiting_locked);
     if (waiting != buf && waiting != NULL)
         amg_shm_buf_put_locked(rc == HG_SUCCESS ? buf : waiting);
     return rc;
@@ -475,7 +398,7 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
         return request_wait_locked(buf);
     if (rc == HG_SUCCESS)
         return amg_calls_post_locked(&buf->domain->calls, &buf->post,
-            buf->peer->id, request_send_locked);
+            buf->peer->id, amg_shm_send_waiting_locked);
     if (op == NULL)
         return rc;
     amg_call_begin(op, ep);
@@ -509,7 +432,7 @@ static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
             request_abandon_locked(domain, message->cookie);
     } else if (op != NULL) {
         amg_call_begin(op, ep);
-        op_end_locked(op, HG_SUCCESS);
+        amg_shm_send_end_locked(op, HG_SUCCESS);
     }
 }
 
@@ -703,134 +626,9 @@ hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
         amg_shm_peer_of(to.peer), &header, bytes, (uint16_t)len);
     if (rc != HG_NOMEM) {
         amg_call_begin(op, base);
-        op_end_locked(op, rc);
+        amg_shm_send_end_locked(op, rc);
         rc = HG_SUCCESS;
     }
     amg_bias_unlock(&domain->lock);
     return rc;
-}
-
-/* Sends the queued messages, which take no credit. False: no room. */
-static bool queue_send_locked(
-    const struct amg_shm_peer *peer, struct amg_list *queue)
-{
-    struct amg_link *first = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    while ((first = amg_list_first(queue)) != NULL) {
-        struct amg_shm_buf *buf =
-            amg_container_of(first, struct amg_shm_buf, post.link);
-        struct amg_op *op = buf->post.op;
-
-        AMG_ASSERT(buf->msgbuf == NULL || buf->index >= AMG_SHM_MSGBUFS);
-        amg_list_remove(first);
-        if (buf_send_locked(buf) == SENT_NOT) {
-            amg_list_push_front(queue, first);
-            return false;
-        }
-        if (op != NULL)
-            op_end_locked(op, HG_SUCCESS);
-    }
-    return true;
-}
-
-static bool peer_send_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_domain *domain = peer->domain;
-    struct amg_shm_link *link = NULL;
-    bool has_room = true;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-        if (amg_shm_link_is_waiting(link) &&
-            (!amg_shm_link_slot_locked(peer, link) ||
-                !queue_send_locked(peer, &link->control) ||
-                !queue_send_locked(peer, &link->queue)))
-            has_room = false;
-    if (peer->has_failed_wake) {
-        peer->has_failed_wake = !amg_shm_link_raise_all(peer);
-        domain->wants_retry = domain->wants_retry || peer->has_failed_wake;
-        has_room = has_room && !peer->has_failed_wake;
-    }
-    amg_calls_go_locked(&domain->calls, &peer->calls);
-    return has_room;
-}
-
-bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain)
-{
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    return !amg_list_is_empty(&domain->blocked);
-}
-
-void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain)
-{
-    struct amg_link *at = amg_list_first(&domain->blocked);
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    for (; at != NULL; at = amg_list_next(&domain->blocked, at)) {
-        struct amg_shm_peer *peer =
-            amg_container_of(at, struct amg_shm_peer, blocked);
-        struct amg_shm_link *link = NULL;
-
-        for (uint32_t i = 0;
-             (link = amg_shm_link_next_locked(peer, &i)) != NULL;)
-            atomic_store_explicit(
-                &link->out.ring->is_full, 1, memory_order_relaxed);
-    }
-    amg_shm_bufs_request_wake_locked(domain);
-}
-
-void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
-{
-    struct amg_list all;
-    struct amg_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&domain->lock);
-    amg_list_init(&all);
-    amg_list_splice(&all, &domain->blocked);
-    domain->wants_retry = false; /* set again where it is still needed */
-    while ((link = amg_list_pop(&all)) != NULL) {
-        struct amg_shm_peer *peer =
-            amg_container_of(link, struct amg_shm_peer, blocked);
-
-        if (peer->state == AMG_SHM_PEER_ALIVE && !peer_send_locked(peer))
-            amg_shm_peer_defer_locked(peer);
-        else
-            amg_shm_peer_reap_locked(peer);
-    }
-    while (amg_calls_pay_one_locked(&domain->calls))
-        continue;
-    atomic_store_explicit(&domain->has_deferred,
-        amg_shm_send_is_blocked_locked(domain) ||
-            amg_flow_is_owing(&domain->calls.flow),
-        memory_order_relaxed);
-}
-
-static void queue_end_locked(
-    const struct amg_shm_peer *peer, struct amg_list *queue)
-{
-    struct amg_link *at = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    while ((at = amg_list_pop(queue)) != NULL) {
-        struct amg_shm_buf *buf =
-            amg_container_of(at, struct amg_shm_buf, post.link);
-
-        if (buf->post.op != NULL)
-            op_end_locked(buf->post.op, HG_HOSTUNREACH);
-        amg_shm_buf_put_locked(buf);
-    }
-}
-
-void amg_shm_send_peer_gone_locked(struct amg_shm_peer *peer)
-{
-    struct amg_shm_link *link = NULL;
-
-    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    amg_calls_lost_waiting_locked(&peer->domain->calls, &peer->calls);
-    for (uint32_t i = 0; (link = amg_shm_link_next_locked(peer, &i)) != NULL;) {
-        queue_end_locked(peer, &link->control);
-        queue_end_locked(peer, &link->queue);
-    }
-    amg_shm_bufs_reclaim_peer_locked(peer);
 }

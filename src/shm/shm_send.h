@@ -23,6 +23,18 @@ struct amg_shm_msg_header {
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
+/* Sends a buf that had to wait, and takes it. False: no room, and the buf stays
+ * the caller's. */
+bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
+/* Sends a request for the call engine: the slot `send` of amg_calls_ops. */
+hg_return_t amg_shm_send_waiting_locked(
+    struct amg_calls *calls, struct amg_post *post);
+/* Lets the next poll of the operation's endpoint return the operation, and
+ * wakes the owner of the endpoint. */
+void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
+
+/* Deferred messages (shm_deferred.c). */
+
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 

@@ -10,10 +10,10 @@
  *   push                   shm_ring.h:amg_shm_out_continue, amg_shm_out_push,
  *                          shm_send.c:cell_wake_locked
  *   room                   shm_ring.h:amg_shm_out_has_room,
- *                          shm_send.c:request_send_locked
+ *                          shm_send.c:amg_shm_send_waiting_locked
  *   RAISE                  shm_link.c:context_raise, sleeper_claim
  *   sender: block          shm_ep.c:amg_shm_poll_arm, block_announce,
- *                          shm_send.c:amg_shm_send_ask_for_room_locked,
+ *                          shm_deferred.c:amg_shm_send_ask_for_room_locked,
  *                          shm_ep.c:block_confirm; core/wakeup.c:
  *                          amg_wakeup_arm, amg_wakeup_block
  *   DISARM                 shm_ep.c:poll_disarm_locked

@@ -182,7 +182,7 @@ hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
 void amg_shm_exposer_leave(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem);
 
-/* Access to a peer's exposed memory.
+/* Access to a peer's exposed memory (shm_access.c).
  *
  *   claim     once per peer: takes a slot for announcements
  *   enter     announces the copy, then checks that it is allowed

@@ -80,6 +80,14 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
            AMG_BIAS_SHARED;
 }
 
+/* Is the lock the calling thread's own? A thread that ends the bias later sees
+ * what this thread wrote before. */
+static inline bool amg_bias_is_mine(const struct amg_bias *bias)
+{
+    return atomic_load_explicit(&bias->owner, memory_order_relaxed) ==
+           amg_bias_mark();
+}
+
 /* May make a system call, once per process. */
 void amg_bias_init(struct amg_bias *bias);
 

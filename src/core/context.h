@@ -101,7 +101,7 @@ struct hg_context {
      * wait, which the change ends: the program may wait for what a callback
      * wrote. */
     atomic_uint ran;
-    atomic_bool has_run; /* a thread has run callbacks; relaxed */
+    atomic_bool has_run; /* a thread has run callbacks; see progress.c */
     uint64_t opened_ns;  /* constant */
     /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which
      * HG_Context_unpost() sets, and the number of lines of rpc/order.c. */

@@ -172,29 +172,28 @@ struct seen {
 static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
-/* Do several threads use the context, as far as its locks know? */
-static inline bool is_shared(const hg_context_t *context)
-{
-    return amg_bias_is_shared(&context->cq.lock) ||
-           amg_bias_is_shared(&context->owner);
-}
-
 /* Did another thread run callbacks, or ring, since the calling thread last
- * checked? The callbacks of a single thread are not counted, so a thread that
- * comes later takes any of them for news, once. */
-static bool ran_is_news(const hg_context_t *context)
+ * checked? Callbacks are counted once a second thread has taken the lock of the
+ * queue, as each thread does here when it first waits. That thread may have
+ * missed callbacks of the thread that had the lock for its own: news, once. */
+static bool ran_is_news(hg_context_t *context)
 {
-    unsigned ran = atomic_load_explicit(&context->ran, memory_order_acquire);
     struct seen *mine = &seen[context->serial % SEEN];
-    bool has_seen = mine->serial == context->serial;
+    bool is_first = mine->serial != context->serial;
+    unsigned ran = 0;
 
-    if (ran == (has_seen ? mine->ran : 0) &&
-        (has_seen || !is_shared(context) ||
-            !atomic_load_explicit(&context->has_run, memory_order_relaxed)))
+    if (!AMG_LIKELY(!is_first)) {
+        amg_bias_lock(&context->cq.lock);
+        amg_bias_unlock(&context->cq.lock);
+    }
+    ran = atomic_load_explicit(&context->ran, memory_order_acquire);
+    if (!is_first && ran == mine->ran)
         return false;
     mine->serial = context->serial;
     mine->ran = ran;
-    return true;
+    return !is_first || ran != 0 ||
+           (amg_bias_is_shared(&context->cq.lock) &&
+               atomic_load_explicit(&context->has_run, memory_order_relaxed));
 }
 
 /* The calling thread, one of several, has run callbacks: ends the waits of the
@@ -604,8 +603,8 @@ static inline void entries_left(hg_context_t *context, unsigned count)
     amg_context_send_unsent(context);
     if (count > 0) {
         atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst); /* base/bias.h */
-        if (!AMG_LIKELY(!is_shared(context)))
+        atomic_signal_fence(memory_order_seq_cst); /* see base/bias.h */
+        if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
             ran_tell(context);
     }
     for (unsigned i = 0; context->keeps[i] != NULL; i++)

@@ -148,14 +148,14 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Does the loop leave progress to the other loop, while that loop makes
+/* Does the loop, one of two, leave progress to the other, while that loop makes
  * progress? An instance that drains needs the polls of the first loop. */
-static bool stands_by(
+static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
     const struct amg_margo_loop *loop = mid->loop;
 
-    return rounds == &loop->rounds && loop->has_second &&
+    return rounds == &loop->rounds &&
            atomic_load_explicit(&loop->second.is_there, memory_order_acquire) &&
            !atomic_load_explicit(&mid->is_draining, memory_order_acquire);
 }
@@ -189,23 +189,29 @@ static void rounds_wake(void *arg)
         amg_context_ring(mid->hg_context);
 }
 
-/* Polls once, or sleeps while no thread of the stream is ready. */
-static hg_return_t progress_once(
-    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+/* Sleeps while no thread of the stream is ready. */
+static AMG_NOINLINE hg_return_t sleep_in_progress(
+    struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
     const struct amg_margo_sleep sleep = {
         .sleep = rounds_sleep, .wake = rounds_wake, .arg = rounds};
     hg_return_t rc = HG_SUCCESS;
 
-    rounds->stands_by = stands_by(mid, rounds);
-    if (timeout_ms == 0)
-        return rounds_sleep(rounds, 0);
     atomic_store_explicit(
         &rounds->counts->is_asleep, true, memory_order_relaxed);
     rc = amg_margo_runtime_sleep(&sleep, timeout_ms);
     atomic_store_explicit(
         &rounds->counts->is_asleep, false, memory_order_relaxed);
     return rc;
+}
+
+static AMG_INLINE hg_return_t progress_once(
+    margo_instance_id mid, struct amg_margo_rounds *rounds, unsigned timeout_ms)
+{
+    if (timeout_ms > 0)
+        return sleep_in_progress(rounds, timeout_ms);
+    return AMG_LIKELY(!rounds->stands_by) ? HG_Progress(mid->hg_context, 0)
+                                          : standby_step(mid, 0);
 }
 
 static AMG_NOINLINE hg_return_t progress_monitored(
@@ -362,12 +368,13 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
  * ready. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    bool stands_aside = stands_by(mid, rounds);
     hg_return_t rc = HG_TIMEOUT;
     unsigned timeout_ms = 0;
 
+    if (!AMG_LIKELY(!mid->loop->has_second))
+        rounds->stands_by = stands_by(mid, rounds);
     /* The first poll does not sleep, so the runtime need not know. */
-    if (!stands_aside) {
+    if (AMG_LIKELY(!rounds->stands_by)) {
         rc = progress(mid, rounds, 0);
         if (rc == HG_SUCCESS)
             return rc;
@@ -375,8 +382,9 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
     if (!amg_margo_runtime_has_ready() && !spins_on(rounds) &&
         !amg_margo_runtime_must_migrate())
         timeout_ms = sleep_ms(mid);
-    return timeout_ms > 0 || stands_aside ? progress(mid, rounds, timeout_ms)
-                                          : rc;
+    return timeout_ms > 0 || rounds->stands_by
+               ? progress(mid, rounds, timeout_ms)
+               : rc;
 }
 
 /* Is the second loop parked in a callback, or has it yielded there? */
@@ -425,13 +433,6 @@ static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return rounds->has_turn;
 }
 
-static void turn_leave(margo_instance_id mid, struct amg_margo_rounds *rounds)
-{
-    if (rounds->has_turn)
-        atomic_store_explicit(
-            &mid->loop->is_running, false, memory_order_release);
-}
-
 static void timers_look(margo_instance_id mid)
 {
     uint64_t due_ns = next_timer_ns(mid);
@@ -444,19 +445,25 @@ static void timers_look(margo_instance_id mid)
         amg_margo_timers_fire(mid, now_ns);
 }
 
-static void callbacks_run(
+static AMG_INLINE void callbacks_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    bool has_second = mid->loop->has_second;
-
-    if (has_second && !turn_take(mid, rounds))
-        return;
     while (trigger(mid, rounds))
         if (amg_margo_runtime_has_ready())
             break;
     timers_look(mid);
-    if (has_second)
-        turn_leave(mid, rounds);
+}
+
+/* By one of two loops. */
+static AMG_NOINLINE void callbacks_run_in_turn(
+    margo_instance_id mid, struct amg_margo_rounds *rounds)
+{
+    if (!turn_take(mid, rounds))
+        return;
+    callbacks_run(mid, rounds);
+    if (rounds->has_turn)
+        atomic_store_explicit(
+            &mid->loop->is_running, false, memory_order_release);
 }
 
 void amg_margo_rounds_run(
@@ -471,7 +478,10 @@ void amg_margo_rounds_run(
         if (rounds->spindown_ms > 0)
             rounds->spin_until_ns = amg_clock_deadline_ns(rounds->spindown_ms);
     }
-    callbacks_run(mid, rounds);
+    if (AMG_LIKELY(!mid->loop->has_second))
+        callbacks_run(mid, rounds);
+    else
+        callbacks_run_in_turn(mid, rounds);
 }
 
 /* Is this loop idle beside another loop of its pool? */

@@ -135,7 +135,7 @@ hg_context_t *medium_open(bool is_not_pollable, bool no_block)
         .transports[AMG_ROUTE_SELF] = &amg_self_transport,
         .transports[AMG_ROUTE_OFI] = &transport,
         .main_route = AMG_ROUTE_OFI,
-        .how = {.info = "", .is_listening = true, .max_contexts = 1},
+        .how = {.info = "", .is_listening = true, .max_contexts = 2},
         .no_block = no_block,
     };
     const struct amg_context_ops ops = {never_arrives, never_looks,

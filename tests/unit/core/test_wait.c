@@ -18,7 +18,7 @@
 #include "medium.h"
 #include "mercury_context.h"
 
-enum { ROUNDS = 2000, FEW_POLLS = 8, PUSHERS = 3 };
+enum { ROUNDS = 2000, FEW_POLLS = 8, PUSHERS = 3, DISTANCE_MAX = 32 };
 
 static int open_unblocking(void **state)
 {
@@ -337,11 +337,13 @@ static void test_wait_of_owner_ends_when_another_thread_ran_callbacks(
     assert_null(why);
 }
 
+/* `arg`: a context, or NULL for medium_context. */
 static void *push_and_run(void *arg)
 {
-    (void)arg;
-    amg_cq_push(&medium_context->cq, &pushed[0].entry);
-    assert_int_equal(HG_Trigger(medium_context, 0, 1, NULL), HG_SUCCESS);
+    hg_context_t *context = arg != NULL ? arg : medium_context;
+
+    amg_cq_push(&context->cq, &pushed[0].entry);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
     return NULL;
 }
 
@@ -362,6 +364,40 @@ static void test_wait_ends_by_callbacks_that_ran_before_it(void **state)
         /* Callbacks of its own end no wait of the thread. */
         (void)push_and_run(NULL);
         assert_int_equal(HG_Progress(medium_context, 1), HG_TIMEOUT);
+    }
+}
+
+/* Another thread has run callbacks of both contexts: one wait of each ends by
+ * that, and no later wait, whatever the numbers of the contexts are. */
+static void both_wait(hg_context_t *other)
+{
+    hg_context_t *const contexts[] = {medium_context, other};
+    pthread_t thread;
+
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(HG_Progress(contexts[i], 1), HG_TIMEOUT);
+        assert_int_equal(
+            pthread_create(&thread, NULL, push_and_run, contexts[i]), 0);
+        pthread_join(thread, NULL);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(HG_Progress(contexts[i], MEDIUM_WAIT_MS), HG_SUCCESS);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(HG_Progress(contexts[i], 1), HG_TIMEOUT);
+}
+
+static void test_wait_of_two_contexts_ends_once_for_each(void **state)
+{
+    (void)state;
+    pushed_init();
+    for (unsigned i = 0; i < DISTANCE_MAX; i++) {
+        hg_context_t *other = NULL;
+
+        assert_int_equal(amg_context_open(medium_context->cls, 1,
+                             &medium_context->ops, &other),
+            HG_SUCCESS);
+        both_wait(other);
+        amg_context_close(other);
     }
 }
 
@@ -517,6 +553,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_wait_ends_by_callbacks_that_ran_before_it,
             medium_open_sleeping, close_all),
+        cmocka_unit_test_setup_teardown(
+            test_wait_of_two_contexts_ends_once_for_each, medium_open_sleeping,
+            close_all),
         cmocka_unit_test_setup_teardown(
             test_wait_ends_when_another_thread_ran_callbacks,
             medium_open_sleeping, close_all),

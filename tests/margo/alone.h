@@ -5,6 +5,10 @@
 
 #include "pair.h"
 
+/* Binds the process to one core: a progress stream shares the core with main(),
+ * so that an instance has two loops. Called before alone_open(). */
+void alone_take_core(void);
+
 /* Opens `pair.mid` with this configuration, which may be NULL, and `pair.self`;
  * SIGALRM ends a test that hangs. */
 void alone_open(const char *json, const struct margo_monitor *monitor);

@@ -47,19 +47,6 @@ static void on_trigger(void *arg, double timestamp, margo_monitor_event_t event,
     atomic_store(&is_held, false);
 }
 
-static void one_core_take(void)
-{
-    cpu_set_t set;
-    int core = 0;
-
-    CHECK(sched_getaffinity(0, sizeof(set), &set) == 0);
-    while (!CPU_ISSET(core, &set))
-        core++;
-    CPU_ZERO(&set);
-    CPU_SET(core, &set);
-    CHECK(sched_setaffinity(0, sizeof(set), &set) == 0);
-}
-
 static void turn(void)
 {
     atomic_store(&shall_hold, true);
@@ -76,7 +63,7 @@ int main(void)
 {
     struct margo_monitor monitor = {.on_trigger = on_trigger};
 
-    one_core_take();
+    alone_take_core();
     alone_open(
         "{\"use_progress_thread\":true,\"rpc_thread_count\":1}", &monitor);
     id = MARGO_REGISTER(pair.mid, "answer", void, void, answer);

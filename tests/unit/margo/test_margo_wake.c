@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that begins the end of an instance wakes the loop, which may end
- * at once: the context stays open until the loop has been woken. */
+ * at once: the context stays open until the loop has been woken. The first of
+ * two loops is woken even if the second has ended meanwhile. */
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/assert.h"
 #include "margo-util.h"
 #include "margo.h"
 #include "margo/instance.h"
+#include "margo/loop.h"
+#include "slow.h"
 
 #if defined(AMG_TEST_POINTS)
-enum { TURNS = 5, ROUNDS = 4 };
+enum { TURNS = 5, ROUNDS = 4, ALARM_S = 20 * TEST_SLOW };
 
 static margo_instance_id mid;
 static unsigned wakes;
@@ -56,10 +61,107 @@ static void test_margo_wake_finds_the_context_open(void **state)
 #endif
 }
 
+#if defined(AMG_TEST_POINTS)
+static atomic_bool is_held; /* the first loop, until another thread calls it */
+static atomic_bool has_begun;
+static atomic_bool was_called;
+
+static void hold_first_loop(void *arg, double timestamp,
+    margo_monitor_event_t event, margo_monitor_trigger_args_t args)
+{
+    ABT_bool is_main = ABT_FALSE;
+
+    (void)arg;
+    (void)timestamp;
+    (void)event;
+    (void)args;
+    if (ABT_self_on_primary_xstream(&is_main) != ABT_SUCCESS || is_main ||
+        atomic_load(&was_called))
+        return;
+    atomic_store(&is_held, true);
+    while (!atomic_load(&mid->loop->standby.is_called))
+        sched_yield();
+    atomic_store(&was_called, true);
+}
+
+static bool has_second(void)
+{
+    return atomic_load(&mid->loop->second.is_there);
+}
+
+static void wait_for_second(const char *name)
+{
+    if (strcmp(name, "margo.wake") != 0 || !mid->is_draining)
+        return;
+    atomic_store(&has_begun, true);
+    while (has_second())
+        sched_yield();
+}
+
+static void *finalize(void *arg)
+{
+    margo_finalize(mid);
+    return arg;
+}
+
+/* The instance gets a second loop, as its progress stream shares the core. */
+static void open_on_one_core(const struct margo_monitor *monitor)
+{
+    struct margo_init_info info = MARGO_INIT_INFO_INITIALIZER;
+    cpu_set_t all;
+    cpu_set_t one;
+    int core = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    while (!CPU_ISSET(core, &all))
+        core++;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    info.json_config = "{\"use_progress_thread\":true,\"rpc_thread_count\":0}";
+    info.monitor = monitor;
+    mid = margo_init_ext("na+sm", MARGO_SERVER_MODE, &info);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    assert_non_null(mid);
+    assert_true(has_second());
+}
+#endif
+
+/* SIGALRM ends a test whose first loop nobody calls. */
+static void test_margo_wake_calls_first_loop_after_second_ended(void **state)
+{
+    (void)state;
+#if defined(AMG_TEST_POINTS)
+    struct margo_monitor monitor = {.on_trigger = hold_first_loop};
+    pthread_t thread;
+
+    alarm(ALARM_S);
+    /* Else the thread that ends the last instance would end the runtime. */
+    assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+    open_on_one_core(&monitor);
+    while (!atomic_load(&is_held))
+        sched_yield();
+    amg_test_point_set(wait_for_second);
+    assert_int_equal(pthread_create(&thread, NULL, finalize, NULL), 0);
+    while (!atomic_load(&has_begun))
+        sched_yield(); /* the second loop does not run here */
+    while (has_second())
+        ABT_thread_yield();
+    pthread_join(thread, NULL);
+    amg_test_point_set(NULL);
+    assert_true(atomic_load(&was_called));
+    assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+    alarm(0);
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_margo_wake_finds_the_context_open),
+        cmocka_unit_test(test_margo_wake_calls_first_loop_after_second_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 }
 
 /* Is the lock the calling thread's own? A thread that ends the bias later sees
- * what this thread wrote before. */
+ * what this thread wrote before: its membarrier comes after the load here.
+ * While a thread ends the bias, the answer is no. */
 static inline bool amg_bias_is_mine(const struct amg_bias *bias)
 {
     return atomic_load_explicit(&bias->owner, memory_order_relaxed) ==

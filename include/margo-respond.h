@@ -152,8 +152,9 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
  *
  * @param req  [in]
  * Owns:      the request is consumed.
- * Errors:    HG_INVALID_ARG req is NULL, was waited for before, or another
- *                           thread waits for it
+ * Errors:    HG_INVALID_ARG req is NULL, another thread waits for it, or it was
+ *                           waited for before (noticed only until another
+ *                           operation uses its memory)
  *            HG_OTHER_ERROR the operation has not ended, and the caller is a
  *                           callback of the progress loop; the request stays
  *                           valid
@@ -178,7 +179,8 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * @param index  [out]  its index; `count` if all are MARGO_REQUEST_NULL
  * Owns:      the request that has ended is consumed.
  * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0; or a
- *                           request was waited for before
+ *                           request was waited for before (noticed only until
+ *                           another operation uses its memory)
  *            HG_OTHER_ERROR none has ended, and the caller is a callback of the
  *                           progress loop, which would wait for itself
  *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait
@@ -197,7 +199,8 @@ HG_PUBLIC hg_return_t margo_wait_any(
  * @param req   [in]
  * @param flag  [out]  1: it has; the caller must still call margo_wait()
  * Owns:      nothing changes hands.
- * Errors:    -1 an argument is NULL, or req was waited for before
+ * Errors:    -1 an argument is NULL, or req was waited for before (noticed only
+ *            until another operation uses its memory)
  * Threads:   any thread; a user-level thread yields if the operation has not
  *            ended, so it may test in a loop.
  * Undefined: the instance ended during the call.

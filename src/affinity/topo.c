@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "base/lock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "affinity/bind.h"
 
 /* The machine of this process: static, because its loading must not fail. */
@@ -99,33 +98,4 @@ const struct amg_machine *amg_topo_this(void)
     }
     amg_lock_unlock(&this_lock);
     return &this_machine;
-}
-
-void amg_topo_free(struct amg_machine *machine)
-{
-    if (machine == NULL)
-        return;
-    amg_mem_free(machine->pus);
-    amg_mem_free(machine);
-}
-
-hg_return_t amg_topo_load(enum amg_topo_source source, const char *text,
-    struct amg_machine **ret_machine)
-{
-    struct amg_machine *machine = amg_mem_zalloc(sizeof(*machine));
-    const char *reason = "no memory";
-    hg_return_t rc = HG_NOMEM;
-
-    if (machine != NULL)
-        machine->pus = amg_mem_zalloc(AMG_CPUS_MAX * sizeof(*machine->pus));
-    if (machine != NULL && machine->pus != NULL)
-        rc = amg_topo_read(source, text, machine, &reason);
-    if (rc == HG_SUCCESS) {
-        *ret_machine = machine;
-        return HG_SUCCESS;
-    }
-    amg_topo_free(machine);
-    AMG_LOG_ERROR("cls", "the topology of %s \"%s\" cannot be loaded: %s",
-        source == AMG_TOPO_XML ? "the file" : "the description", text, reason);
-    return rc;
 }

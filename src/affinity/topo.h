@@ -19,17 +19,10 @@ enum amg_topo_source {
     AMG_TOPO_SYNTHETIC /* of the description `text` */
 };
 
-/* Loads a machine that this process does not run on; is_this is false. Logs
- * failures. HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no
- * hwloc; HG_NOMEM. */
-hg_return_t amg_topo_load(enum amg_topo_source source, const char *text,
-    struct amg_machine **ret_machine);
-/* Frees a result of amg_topo_load(); accepts NULL. */
-void amg_topo_free(struct amg_machine *machine);
-
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
  * On failure *ret_reason says why, in static words or those of the system.
- * Codes as of amg_topo_load(). */
+ * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
+ * HG_NOMEM. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);
 

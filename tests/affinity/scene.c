@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "affinity/topo.h"
+#include "affinity/machine_text.h"
 
 enum { EXIT_SKIP = 77, TEXT_CAP = 4096 };
 
@@ -112,9 +112,10 @@ static hg_return_t machine_load(const struct scene *scene, const char *folder,
     char path[1024];
 
     if (len < 4 || strcmp(scene->machine + len - 4, ".xml") != 0)
-        return amg_topo_load(AMG_TOPO_SYNTHETIC, scene->machine, ret_machine);
+        return machine_text_load(
+            AMG_TOPO_SYNTHETIC, scene->machine, ret_machine);
     snprintf(path, sizeof(path), "%s/%s", folder, scene->machine);
-    return amg_topo_load(AMG_TOPO_XML, path, ret_machine);
+    return machine_text_load(AMG_TOPO_XML, path, ret_machine);
 }
 
 /* False: a rank got another result, which is printed. */
@@ -170,7 +171,7 @@ int scenes_play(const struct scene *scenes, unsigned count, const char *folder)
         }
         if (!scene_play(&scenes[i], machine))
             rc = EXIT_FAILURE;
-        amg_topo_free(machine);
+        machine_text_free(machine);
     }
     return rc;
 }

@@ -11,13 +11,15 @@
 #include "base/mem.h"
 #include "affinity/bind.h"
 #include "affinity/topo.h"
+#include "affinity/machine_text.h"
 #include "log_kept.h"
 
 /* NULL: this build has no hwloc, and the error said so. */
 static struct amg_machine *synthetic(const char *description)
 {
     struct amg_machine *machine = NULL;
-    hg_return_t rc = amg_topo_load(AMG_TOPO_SYNTHETIC, description, &machine);
+    hg_return_t rc =
+        machine_text_load(AMG_TOPO_SYNTHETIC, description, &machine);
 
     if (rc == HG_OPNOTSUPPORTED) {
         assert_true(log_has("built without hwloc"));
@@ -50,7 +52,7 @@ static void test_topo_synthetic_is_read(void **state)
         assert_int_equal(pu->numa, i / 8);
         assert_int_equal(pu->cache, i / 8);
     }
-    amg_topo_free(machine);
+    machine_text_free(machine);
 }
 
 static void test_topo_caches_are_the_last_level(void **state)
@@ -61,7 +63,7 @@ static void test_topo_caches_are_the_last_level(void **state)
     for (uint32_t i = 0; i < machine->pu_count; i++)
         assert_int_equal(machine->pus[i].cache, i / 4);
     assert_int_equal(machine->package_count, 1);
-    amg_topo_free(machine);
+    machine_text_free(machine);
 }
 
 static void test_topo_numbers_beyond_the_limit_are_left_out(void **state)
@@ -74,7 +76,7 @@ static void test_topo_numbers_beyond_the_limit_are_left_out(void **state)
     assert_int_equal(machine->pu_count, AMG_CPUS_MAX);
     assert_int_equal(machine->core_count, AMG_CPUS_MAX);
     assert_true(log_has("64 hardware threads have numbers above"));
-    amg_topo_free(machine);
+    machine_text_free(machine);
 }
 
 static void test_topo_bad_input_is_refused(void **state)
@@ -87,34 +89,20 @@ static void test_topo_bad_input_is_refused(void **state)
     (void)state;
     amg_mem_stats_get(&before);
     log_clear();
-    rc = amg_topo_load(AMG_TOPO_SYNTHETIC, "two sockets please", &machine);
+    rc = machine_text_load(AMG_TOPO_SYNTHETIC, "two sockets please", &machine);
     if (rc == HG_OPNOTSUPPORTED)
         skip();
     assert_int_equal(rc, HG_INVALID_ARG);
     assert_true(log_has("\"two sockets please\" cannot be loaded"));
-    assert_int_equal(amg_topo_load(AMG_TOPO_XML, "/no/such/file.xml", &machine),
+    assert_int_equal(
+        machine_text_load(AMG_TOPO_XML, "/no/such/file.xml", &machine),
         HG_INVALID_ARG);
     assert_int_equal(
-        amg_topo_load(AMG_TOPO_XML, __FILE__, &machine), HG_INVALID_ARG);
+        machine_text_load(AMG_TOPO_XML, __FILE__, &machine), HG_INVALID_ARG);
     assert_null(machine);
     amg_mem_stats_get(&after);
     assert_int_equal(after.live, before.live);
-    amg_topo_free(NULL);
-}
-
-static void test_topo_without_memory_says_so(void **state)
-{
-    struct amg_machine *machine = NULL;
-
-    (void)state;
-    for (uint64_t n = 1; n <= 2; n++) {
-        amg_mem_fail_nth(n);
-        assert_int_equal(
-            amg_topo_load(AMG_TOPO_SYNTHETIC, "core:2 pu:1", &machine),
-            HG_NOMEM);
-        amg_mem_fail_nth(0);
-        assert_null(machine);
-    }
+    machine_text_free(NULL);
 }
 
 static void test_topo_this_has_what_the_process_may_use(void **state)
@@ -146,7 +134,6 @@ int main(void)
         cmocka_unit_test(test_topo_caches_are_the_last_level),
         cmocka_unit_test(test_topo_numbers_beyond_the_limit_are_left_out),
         cmocka_unit_test(test_topo_bad_input_is_refused),
-        cmocka_unit_test(test_topo_without_memory_says_so),
         cmocka_unit_test(test_topo_this_has_what_the_process_may_use),
     };
 

@@ -144,7 +144,7 @@ enum {
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
-    SEEN = 64,       /* contexts that a thread remembers */
+    SEEN = 16,       /* contexts that a thread remembers */
 };
 
 /* State of a wait of the progress owner. */
@@ -161,9 +161,8 @@ struct wait {
     bool has_ran;   /* callbacks of others have run, or a ring came */
 };
 
-/* State of a context with a progress thread as this thread saw it last: the
- * progress thread may have run the callback that the program waits for before
- * the wait begins. */
+/* The state of a context that a thread saw last: another thread may have run
+ * the callback that the calling thread waits for before its wait begins. */
 struct seen {
     unsigned serial;
     unsigned ran;

@@ -102,7 +102,8 @@ bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
 /* Called by the thread: a caller is about to make progress again. */
 void amg_standby_defer(struct amg_standby *standby);
 
-/* Called by the thread after its last step. */
+/* Called by the thread after its last step: no event signals its doorbell any
+ * more. */
 void amg_standby_end(struct amg_standby *standby);
 
 /* Ends the step of the thread, or else its next step. Any thread. */

@@ -187,11 +187,11 @@ static void before_run(void *arg)
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
-    /* The operation keeps the context open until the loop has been woken. */
-    amg_margo_operation_begin(mid);
+    /* The lock keeps the context open until the loop has been woken. */
+    finalize_lock(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);
-    amg_margo_operation_end(mid);
+    finalize_unlock(mid);
 }
 
 /* Begins finalization. False: another call has begun finalization before. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening of an instance, the close of its network, and the public calls about
- * its class, context, pools and addresses. */
+/* Opening of an instance, the end of its network, and public functions of its
+ * class, context, pools and addresses. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -9,9 +9,9 @@
  * same rounds while that stream has time, and the first loop makes progress
  * only while nobody else does (core/standby.c). One of the two loops at a time
  * runs callbacks: callbacks of the program need no locks between them, and
- * handlers begin in order. But the first loop does not wait for a callback of
- * the second loop that takes long: that callback may wait for a thread, while
- * the program computes in the stream of the second loop. */
+ * handlers begin in order. But if a callback of the second loop waits for
+ * longer than 1 ms, the first loop runs callbacks, too: that callback may wait
+ * for a thread, while the program computes in the stream of the second loop. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -249,6 +249,7 @@ bool amg_margo_loop_start(margo_instance_id mid,
             rc);
         atomic_store_explicit(
             &mid->loop->second.is_dismissed, true, memory_order_relaxed);
+        amg_margo_wake(mid);
         amg_margo_loop_stop(mid);
         return false;
     }

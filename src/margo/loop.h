@@ -74,7 +74,7 @@ struct amg_margo_loop {
      * value, relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
-    bool has_second; /* the progress stream shares its core; constant */
+    bool has_second; /* there are two loops, or were; constant */
     /* The loop yields between two rounds: another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;

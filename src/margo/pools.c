@@ -159,6 +159,7 @@ static ABT_pool pool_choose(margo_instance_id mid, const char *path,
 {
     struct amg_margo_registry *registry = mid->pools->registry;
     struct amg_margo_item *pool = NULL;
+    ABT_pool handle = given;
 
     if (given == ABT_POOL_NULL && ref->name == NULL && ref->index < 0)
         return otherwise;
@@ -166,13 +167,15 @@ static ABT_pool pool_choose(margo_instance_id mid, const char *path,
     pool = given != ABT_POOL_NULL
                ? amg_margo_pool_find_locked(registry, given)
                : amg_margo_pool_resolve_locked(mid, path, ref);
+    if (pool != NULL)
+        handle = pool->handle;
     amg_lock_unlock(&registry->lock);
     if (pool == NULL && given != ABT_POOL_NULL) {
         pool = amg_margo_pool_wrap(mid, NULL, given, false);
         if (pool != NULL && amg_margo_pool_add(mid, pool) != HG_SUCCESS)
             pool = NULL;
     }
-    return pool == NULL ? ABT_POOL_NULL : pool->handle;
+    return pool == NULL ? ABT_POOL_NULL : handle;
 }
 
 /* Sets the pools of the loop and the handlers. */

@@ -248,8 +248,10 @@ static hg_return_t progress(
 
 /* How long the loop may sleep: until a timer is due, at most the upper bound,
  * and only 1 ms while the instance ends, since the thread that ends the last
- * operation cannot wake a loop that may have ended. 0: a timer is due. */
-static unsigned sleep_ms(margo_instance_id mid)
+ * operation cannot wake a loop that may have ended. 0: the loop must not sleep;
+ * a loop that stands by must only for a timer that it may fire. */
+static unsigned sleep_ms(
+    margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
     uint64_t due_ns = next_timer_ns(mid);
     uint64_t now_ns = 0;
@@ -260,6 +262,8 @@ static unsigned sleep_ms(margo_instance_id mid)
     if (atomic_load_explicit(&mid->is_draining, memory_order_acquire) &&
         bound_ms > FINALIZE_POLL_MS)
         bound_ms = FINALIZE_POLL_MS;
+    if (rounds->stands_by && (bound_ms == 0 || !rounds->has_turn))
+        return 1;
     if (due_ns == UINT64_MAX)
         return bound_ms;
     now_ns = amg_clock_ns();
@@ -344,7 +348,7 @@ static void stream_migrate(margo_instance_id mid)
  * then 5 ms. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
-    unsigned bound_ms = sleep_ms(mid);
+    unsigned bound_ms = sleep_ms(mid, rounds);
 
     if (bound_ms == 0) {
         ABT_thread_yield();
@@ -379,9 +383,10 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
         if (rc == HG_SUCCESS)
             return rc;
     }
-    if (!amg_margo_runtime_has_ready() && !spins_on(rounds) &&
+    if (!amg_margo_runtime_has_ready() &&
+        (rounds->stands_by || !spins_on(rounds)) &&
         !amg_margo_runtime_must_migrate())
-        timeout_ms = sleep_ms(mid);
+        timeout_ms = sleep_ms(mid, rounds);
     return timeout_ms > 0 || rounds->stands_by
                ? progress(mid, rounds, timeout_ms)
                : rc;
@@ -410,7 +415,8 @@ static bool turn_is_stuck(margo_instance_id mid)
         loop->stuck_ns = now_ns;
     else if (now_ns - loop->stuck_ns >= STUCK_NS)
         return true;
-    amg_standby_defer(&loop->standby);
+    if (amg_context_has_due(mid->hg_context))
+        amg_standby_defer(&loop->standby);
     return false;
 }
 

@@ -61,6 +61,18 @@ void amg_margo_timers_init(margo_instance_id mid)
         atomic_init(&timers->firing[i], NULL);
 }
 
+/* Must loops be woken for a timer that is due before all others? A loop sleeps
+ * at most for the upper bound, but passes its gate only when woken. */
+static bool is_news(margo_instance_id mid, uint64_t due_ns)
+{
+    uint64_t bound_ms =
+        atomic_load_explicit(&mid->wakeup.timeout_ub_ms, memory_order_relaxed);
+
+    atomic_thread_fence(memory_order_seq_cst); /* see amg_margo_wake() */
+    return atomic_load_explicit(&mid->wakeup.gated, memory_order_seq_cst) > 0 ||
+           due_ns < amg_clock_ns() + bound_ms * AMG_NS_PER_MS;
+}
+
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns)
 {
@@ -81,7 +93,7 @@ bool amg_margo_timer_arm(
     if (is_first)
         next_store_locked(mid);
     amg_lock_unlock(&timers->lock);
-    if (is_first)
+    if (is_first && is_news(mid, due_ns))
         amg_margo_wake(mid);
     return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread that begins the end of an instance wakes the loop, which may end
  * at once: the context stays open until the loop has been woken. The first of
- * two loops is woken even if the second has ended meanwhile. */
+ * two loops is woken even if the second has ended meanwhile, and makes progress
+ * while a callback of the second computes. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -20,22 +21,20 @@
 #include "slow.h"
 
 #if defined(AMG_TEST_POINTS)
-enum { TURNS = 5, ROUNDS = 4, ALARM_S = 20 * TEST_SLOW };
+enum { TURNS = 5, MANY_ROUNDS = 100, YIELDS = 10000, ALARM_S = 20 * TEST_SLOW };
 
 static margo_instance_id mid;
 static unsigned wakes;
 static bool was_open;
 
-/* Waits until the loop has made rounds, of which the first may be its last. */
+/* Waits until the loop has made its last round, and gives it time to close. */
 static void wait_at_point(const char *name)
 {
-    uint64_t rounds = 0;
-
     if (strcmp(name, "margo.wake") != 0 || !mid->is_draining)
         return;
-    rounds = margo_get_num_progress_calls(mid) + ROUNDS;
-    while (
-        mid->hg_context != NULL && margo_get_num_progress_calls(mid) < rounds)
+    while (amg_margo_state_of(mid) < AMG_MARGO_STOPPED)
+        sched_yield();
+    for (unsigned i = 0; mid->hg_context != NULL && i < YIELDS; i++)
         sched_yield();
     wakes++;
     was_open = was_open && mid->hg_context != NULL;
@@ -157,11 +156,62 @@ static void test_margo_wake_calls_first_loop_after_second_ended(void **state)
 #endif
 }
 
+#if defined(AMG_TEST_POINTS)
+static atomic_bool has_computed;
+static unsigned calm; /* rounds of the first loop in which it made progress */
+
+/* A callback of the second loop that computes during rounds of the first. */
+static void compute_in_second_loop(void *arg, double timestamp,
+    margo_monitor_event_t event, margo_monitor_trigger_args_t args)
+{
+    const struct amg_margo_loop *loop = mid->loop;
+    ABT_bool is_main = ABT_FALSE;
+
+    (void)arg;
+    (void)timestamp;
+    (void)event;
+    (void)args;
+    if (ABT_self_on_primary_xstream(&is_main) != ABT_SUCCESS || !is_main ||
+        atomic_load(&has_computed))
+        return;
+    for (unsigned i = 0; i < MANY_ROUNDS; i++) {
+        uint64_t rounds = atomic_load(&loop->counts.progress_calls);
+
+        while (atomic_load(&loop->counts.progress_calls) == rounds)
+            sched_yield();
+        calm += loop->standby.turned_ns == 0;
+    }
+    atomic_store(&has_computed, true);
+}
+#endif
+
+/* The first loop does not only wait for its turn. */
+static void test_margo_wake_first_loop_polls_beside_a_callback(void **state)
+{
+    (void)state;
+#if defined(AMG_TEST_POINTS)
+    struct margo_monitor monitor = {.on_trigger = compute_in_second_loop};
+
+    alarm(ALARM_S);
+    assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+    open_on_one_core(&monitor);
+    while (!atomic_load(&has_computed))
+        ABT_thread_yield();
+    margo_finalize(mid);
+    assert_true(calm > MANY_ROUNDS / 2);
+    assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+    alarm(0);
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_margo_wake_finds_the_context_open),
         cmocka_unit_test(test_margo_wake_calls_first_loop_after_second_ended),
+        cmocka_unit_test(test_margo_wake_first_loop_polls_beside_a_callback),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

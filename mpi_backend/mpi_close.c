@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mpi_backend/mpi_long.h"
@@ -22,11 +23,10 @@
 #include "mpi_backend/mpi_transfer.h"
 
 enum {
-    SLEEP_NS = 50000, /* between rounds that find nothing */
-    IDLE_MAX = 256,   /* idle rounds before a sleep: about 0.1 ms */
-    CLOSE_MS = 1000,  /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500,  /* of CLOSE_MS: for peers to answer a cancelled get */
-    SKEW_MS = 500,    /* between the ranks' giving up */
+    IDLE_MAX = 256,  /* idle rounds before a back-off: about 0.1 ms */
+    CLOSE_MS = 1000, /* the contract's bound for closing an endpoint */
+    ANSWER_MS = 500, /* of CLOSE_MS: for peers to answer a cancelled get */
+    SKEW_MS = 500,   /* between the ranks' giving up */
     RANKS_CAP = 32,
 };
 
@@ -45,7 +45,7 @@ static void domain_wait_locked(
     if (*idle_rounds > IDLE_MAX && domain->base.others != NULL)
         domain->base.others(&domain->base);
     if (!may_call || *idle_rounds > IDLE_MAX || domain->comm.must_yield)
-        amg_clock_sleep_ns(SLEEP_NS);
+        amg_back_off(*idle_rounds);
     amg_bias_lock(domain->lock);
 }
 

@@ -38,7 +38,6 @@
 
 enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
-    SLEEP_NS = 50000, /* between two tests for other ranks */
     REGIONS_FIRST = 16,
 #if defined(OPEN_MPI)
     /* MPI_Win_attach() refuses the 65th region over osc/rdma, and then the next
@@ -353,6 +352,8 @@ void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole)
 static bool barrier_wait(
     struct amg_mpi_windows *windows, struct amg_patience *patience)
 {
+    unsigned tries = 0;
+
     while (!amg_mpi_windows_barrier(windows)) {
         enum amg_patience_verdict verdict = amg_patience_look(patience);
 
@@ -363,7 +364,7 @@ static bool barrier_wait(
                 "MPI_Finalize waits for all %d ranks of a class that was left "
                 "open, to free its windows",
                 windows->size);
-        amg_clock_sleep_ns(SLEEP_NS);
+        amg_back_off(tries++);
     }
     return true;
 }

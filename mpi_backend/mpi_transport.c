@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -28,8 +29,7 @@ enum {
     MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    STOP_SLEEP_NS = 50000, /* between two tests for the other ranks */
-    TRANSFERS_MADE = 16,   /* kept ready from the start */
+    TRANSFERS_MADE = 16, /* kept ready from the start */
     /* Limit of bytes inside a message, in eager lengths: beyond 8 KiB, MPI
      * takes twice as long for that as for a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
@@ -218,6 +218,7 @@ static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
     struct amg_link *link = NULL;
+    unsigned tries = 0;
 
     amg_lock_lock(&domains_lock);
     for (link = amg_list_first(&domains); link != NULL;
@@ -228,7 +229,7 @@ static void domains_stop(void)
                 "MPI_Finalize was called while a class is open; it is stopped, "
                 "and its calls fail from now on");
     while (!domains_leave_locked(amg_patience_look(&patience)))
-        amg_clock_sleep_ns(STOP_SLEEP_NS);
+        amg_back_off(tries++);
     for (link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
         amg_mpi_close_domain(

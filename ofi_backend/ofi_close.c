@@ -19,6 +19,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ofi_backend/ofi_ep.h"
@@ -30,7 +31,6 @@ enum {
     EP_CLOSE_MS = 1000,  /* for reads and writes of an endpoint */
     DISCONNECT_MS = 200, /* for the last messages */
     CANCEL_MS = 200,     /* for cancelled posts */
-    PAUSE_NS = 20000,
 };
 
 /* Polls until `is_busy(arg)` is false. False: still busy after that time. */
@@ -38,6 +38,7 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
     bool (*is_busy)(void *arg), void *arg)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    unsigned tries = 0;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     while (is_busy(arg)) {
@@ -48,7 +49,7 @@ static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
         amg_bias_unlock(&domain->lock);
         if (domain->base.others != NULL)
             domain->base.others(&domain->base);
-        amg_clock_sleep_ns(PAUSE_NS);
+        amg_back_off(tries++);
         amg_bias_lock(&domain->lock);
     }
     return true;

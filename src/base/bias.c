@@ -62,7 +62,7 @@ static void threads_fence(void)
 
     while (barrier_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0) {
         AMG_ASSERT(errno == ENOMEM);
-        amg_lock_yield(rests++);
+        amg_back_off(rests++);
     }
 }
 
@@ -98,7 +98,7 @@ static uintptr_t bias_settle(struct amg_bias *bias, uintptr_t mark)
         if (owner == OWNER_NONE) {
             owner_change(bias, owner, mark);
         } else if (owner == OWNER_ENDING) {
-            amg_lock_yield(rests++);
+            amg_back_off(rests++);
         } else if (owner_change(bias, owner, OWNER_ENDING)) {
             threads_fence();
             owner_change(bias, OWNER_ENDING, OWNER_LEAVING);
@@ -114,7 +114,7 @@ void amg_bias_lock_slowly(struct amg_bias *bias)
 
     while ((owner = bias_settle(bias, mark)) != OWNER_SHARED) {
         if (owner == OWNER_LEAVING && !bias_leave(bias))
-            amg_lock_yield(rests++);
+            amg_back_off(rests++);
         if (owner == mark && amg_bias_enter(bias, mark))
             return;
     }

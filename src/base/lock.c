@@ -82,13 +82,13 @@ void amg_eventfd_drain(int fd)
 
 enum {
     SLEEP_NS = 50000,
-    YIELD_TRIES = 8, /* then amg_lock_yield() sleeps: threads that only yield
+    YIELD_TRIES = 8, /* then amg_back_off() sleeps: threads that only yield
                         can keep all others from the core for seconds
                         (Linux 6.18, four ranks on two cores) */
     SPIN_TRIES = 64, /* about 1 us, longer than a poll of MPI takes */
 };
 
-void amg_lock_yield(unsigned tries)
+void amg_back_off(unsigned tries)
 {
     const struct timespec nap = {.tv_sec = 0, .tv_nsec = SLEEP_NS};
 

@@ -63,9 +63,10 @@ enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
-/* Yields the core to a thread that the caller waits for and that may have been
- * preempted; `tries`: number of yields before. */
-void amg_lock_yield(unsigned tries);
+/* Leaves the core for a moment to threads that the caller waits for, between
+ * two checks: yields the first times, then sleeps for 50 us. `tries`: how many
+ * times the caller has called this in its wait. */
+void amg_back_off(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */
 void amg_lock_wait(struct amg_lock *lock);

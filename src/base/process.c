@@ -70,7 +70,7 @@ static void locks_hold(void)
     for (unsigned tries = 0; tries < HOLD_TRIES && !holds_kept; tries++) {
         holds_kept = kept_try();
         if (!holds_kept)
-            amg_lock_yield(tries);
+            amg_back_off(tries);
     }
 }
 

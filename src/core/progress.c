@@ -144,7 +144,7 @@ enum {
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
     OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
-    SEEN = 16,       /* contexts that a thread remembers */
+    SEEN = 64,       /* contexts that a thread remembers */
 };
 
 /* State of a wait of the progress owner. */

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "bulk/bulk_transfer.h"
@@ -26,7 +27,6 @@
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
     ABANDON_TIMEOUT_MS = 200,  /* for operations that were then cancelled */
-    QUIET_NAP_NS = 100000,     /* between two checks for the other ranks */
 };
 
 /* Kinds of objects that the program may still hold, in the order in which
@@ -421,6 +421,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         (unsigned)amg_env_number(AMG_ENV_FINALIZE_TIMEOUT));
     hg_return_t ended = HG_SUCCESS;
     hg_return_t rc = HG_SUCCESS;
+    unsigned tries = 0;
 
     if (serve && (rc = all_threads_stop(cls)) != HG_SUCCESS)
         return rc;
@@ -435,7 +436,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
     }
     while (!is_quiet && (ended = quiesce(cls, serve, deadline_ns)) == HG_AGAIN)
         if (cls->limits.must_yield)
-            amg_clock_sleep_ns(QUIET_NAP_NS);
+            amg_back_off(tries++);
     if (!is_quiet && ended == HG_SUCCESS && cls->domains[AMG_ROUTE_MPI] != NULL)
         AMG_ASSERT_DEEP(amg_class_owes_nothing(cls));
     /* The class has disconnected the domains of its owner, which cannot share

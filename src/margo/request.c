@@ -81,7 +81,7 @@ void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count)
     if (waiter->is_of_one && amg_margo_runtime_frees_eventuals())
         return;
     while (atomic_load_explicit(&waiter->wakes, memory_order_acquire) < count)
-        amg_lock_yield(tries++);
+        amg_back_off(tries++);
 }
 
 bool amg_margo_waiter_wait_until(

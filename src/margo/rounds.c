@@ -434,7 +434,7 @@ static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
     } else if (is_first) {
         return turn_is_stuck(mid);
     } else if (!amg_margo_runtime_has_ready()) {
-        amg_lock_yield(rounds->tries++); /* the first loop shares the core */
+        amg_back_off(rounds->tries++); /* the first loop shares the core */
     }
     return rounds->has_turn;
 }
@@ -556,7 +556,7 @@ void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual)
         (void)HG_Progress(mid->hg_context, 0);
         (void)HG_Trigger(mid->hg_context, 0, 1, &ran);
         (void)ABT_self_yield();
-        amg_lock_yield(tries++);
+        amg_back_off(tries++);
     }
     amg_margo_operation_end(mid);
 }

@@ -2,6 +2,7 @@
 /* Functions of Argobots for the loop: no push can wake the loop, so its sleeps
  * are short where other threads share its stream. */
 #include "base/clock.h"
+#include "base/lock.h"
 #include "margo/config.h"
 #include "margo/runtime.h"
 
@@ -114,11 +115,12 @@ bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns)
 {
     ABT_bool is_set = ABT_FALSE;
+    unsigned tries = 0;
 
     while (ABT_eventual_test(eventual, NULL, &is_set) == ABT_SUCCESS &&
            is_set == ABT_FALSE && amg_clock_ns() < deadline_ns)
         if (ABT_self_yield() != ABT_SUCCESS)
-            amg_clock_sleep_ns(AMG_NS_PER_MS);
+            amg_back_off(tries++);
     return is_set == ABT_TRUE;
 }
 

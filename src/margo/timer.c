@@ -142,7 +142,7 @@ bool amg_margo_timer_disarm(
         /* The loop that runs fire() may wait for this stream. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
-            amg_lock_yield(tries++);
+            amg_back_off(tries++);
             if (log_ns == 0)
                 log_ns = amg_clock_deadline_ns((unsigned)silent_ms);
             if (silent_ms != 0 && amg_clock_ns() >= log_ns) {

@@ -40,7 +40,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "base/clock.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/process.h"
 
@@ -49,8 +49,8 @@
 #define DOORBELL_MARK ':'
 
 enum {
-    REMOVER_TRIES = 100, /* a millisecond each */
-    STAT_CAP = 1024,     /* more than /proc/PID/stat has */
+    REMOVER_TRIES = 1000, /* of about 0.1 ms */
+    STAT_CAP = 1024,      /* more than /proc/PID/stat has */
     /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
     STAT_NAME = 2,
     STAT_STATE = 3,
@@ -210,10 +210,10 @@ static bool is_only_remover(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-    for (int i = 0; i < REMOVER_TRIES; i++) {
+    for (unsigned i = 0; i < REMOVER_TRIES; i++) {
         if (fcntl(fd, F_OFD_SETLK, &all) == 0)
             return true;
-        amg_clock_sleep_ns(AMG_NS_PER_MS);
+        amg_back_off(i);
     }
     return false;
 }

@@ -15,12 +15,12 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/list.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
     RECORDS_FIRST = 64,
-    WAIT_STEP_NS = 20000, /* between two checks for accesses in progress */
     NO_LIST = 0xffffffff,
     NO_RECORD = 0xffffffff,
 };
@@ -423,6 +423,7 @@ hg_return_t amg_shm_exposer_remove(
 {
     struct amg_shm_mem *mem = amg_container_of(base, struct amg_shm_mem, base);
     uint64_t deadline_ns = 0;
+    unsigned tries = 0;
 
     for (;;) {
         uint32_t users = 0;
@@ -442,7 +443,7 @@ hg_return_t amg_shm_exposer_remove(
             busy_log(users, pid, timeout_ms);
             return HG_BUSY;
         }
-        amg_clock_sleep_ns(WAIT_STEP_NS);
+        amg_back_off(tries++);
     }
     amg_lock_lock(&exposer->lock);
     mem_free_locked(exposer, mem);

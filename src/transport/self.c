@@ -26,11 +26,11 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
-    NAP_NS = 20000,     /* between two checks for users of closing memory */
     CONTEXTS_MAX = 256, /* a context id is one byte */
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
@@ -403,6 +403,7 @@ static hg_return_t self_bulk_unreg(
     struct self_mem *mem = amg_container_of(base, struct self_mem, base);
     uint64_t deadline_ns = 0;
     uint32_t users = 0;
+    unsigned tries = 0;
 
     for (;;) {
         amg_lock_lock(&mems->lock);
@@ -422,7 +423,7 @@ static hg_return_t self_bulk_unreg(
                 users, timeout_ms);
             return HG_BUSY;
         }
-        amg_clock_sleep_ns(NAP_NS);
+        amg_back_off(tries++);
     }
     amg_mem_free(mem);
     return HG_SUCCESS;

@@ -593,7 +593,7 @@ static bool cond_is_idle(void *object)
     for (unsigned tries = 0; is_idle && cond->inside > 0; tries++) {
         amg_lock_unlock(&cond->lock);
         if (amg_ult_self() == NULL)
-            amg_lock_yield(tries);
+            amg_back_off(tries);
         else
             (void)ABT_thread_yield();
         amg_lock_lock(&cond->lock);

@@ -180,7 +180,7 @@ bool amg_timeout_cancel(struct amg_timeout *timeout)
         remove_locked(timeout);
     for (unsigned tries = 0; all.expiring == timeout; tries++) {
         amg_lock_unlock(&all.lock);
-        amg_lock_yield(tries);
+        amg_back_off(tries);
         amg_lock_lock(&all.lock);
     }
     amg_lock_unlock(&all.lock);

@@ -89,7 +89,7 @@ static void pool_quiesce(const struct amg_ready_pool *pool)
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
         AMG_TEST_POINT("ready_pool.quiesce");
-        amg_lock_yield(tries);
+        amg_back_off(tries);
         (void)ABT_thread_yield();
     }
 }

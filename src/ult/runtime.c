@@ -351,7 +351,7 @@ static void runtime_lock_steady(void)
     for (unsigned tries = 0; runtime.is_closing && !is_inside; tries++) {
         amg_lock_unlock(&runtime.lock);
         AMG_TEST_POINT("runtime.waits");
-        amg_lock_yield(tries);
+        amg_back_off(tries);
         amg_lock_lock(&runtime.lock);
     }
 }

@@ -3,7 +3,6 @@
 #include "ult/ready_pool.h"
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/lock.h"
 
 static bool word_change(struct amg_sleeper *sleeper,
@@ -52,7 +51,7 @@ void amg_sleeper_disarm(struct amg_sleeper *sleeper)
     for (unsigned tries = 0; atomic_load_explicit(&sleeper->word,
                                  memory_order_acquire) != AMG_SLEEPER_AWAKE;
          tries++)
-        amg_lock_yield(tries);
+        amg_back_off(tries);
 }
 
 bool amg_sleeper_claim(struct amg_sleeper *sleeper, struct amg_claim *ret_claim)

@@ -328,7 +328,7 @@ static bool suspended_take(struct amg_ult *ult)
             AMG_ULT_TO_RESUME) == 0)
         return false;
     for (unsigned tries = 0; amg_ult_state(ult) != AMG_ULT_BLOCKED; tries++)
-        amg_lock_yield(tries);
+        amg_back_off(tries);
     return true;
 }
 

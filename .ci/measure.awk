@@ -86,6 +86,9 @@ function count_members(code,    text, opens) {
     depth_of_struct += opens - gsub(/\}/, "", text)
     if (depth_of_struct == 1 && code ~ /;[ \t]*$/)
         struct_members++
+    if (FILENAME ~ /^src\/(core\/(context|cq|progress|wakeup)|margo\/(instance|loop))\.h$/ && \
+        code ~ /(atomic_[a-z]+|_Atomic\(.*\)) \**[a-z_]+(\[.*\])?;[ \t]*$/)
+        progress_atomics++
     if (depth_of_struct == 0 && struct_members > most_members) {
         most_members = struct_members
         largest_struct = FILENAME ": struct " struct_name
@@ -436,6 +439,7 @@ END {
     print "unasserted_locked", unasserted + 0
     print "most_members", most_members + 0
     detail("most members: " largest_struct)
+    print "progress_atomics", progress_atomics + 0
     print "agents", length_of_set(agent)
     print "blockers", length_of_set(blocker)
     for (file in agent)

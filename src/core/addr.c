@@ -150,15 +150,20 @@ hg_return_t amg_addr_parse(
  * the main route does not reach the process. */
 static struct amg_peer *main_peer_ref(const struct hg_addr *addr)
 {
-    unsigned main_route = addr->cls->plan.main_route;
-    struct amg_domain *domain = addr->cls->domains[main_route];
+    const hg_class_t *cls = addr->cls;
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_peer *peer = addr->peer;
+    uint32_t rank = 0;
 
-    if (addr->route == AMG_ROUTE_SELF && main_route != AMG_ROUTE_SELF)
+    if (addr->route == cls->plan.main_route)
+        return domain->transport->addr.ref(peer);
+    if (addr->route == AMG_ROUTE_SELF)
         return domain->transport->addr.self(domain);
-    if (addr->route != main_route)
-        peer = amg_route_map_main_peer(addr->cls, addr->route, peer);
-    return peer == NULL ? NULL : domain->transport->addr.ref(peer);
+    rank = amg_route_map_rank(cls, addr->route, peer);
+    if (rank == UINT32_MAX ||
+        cls->ranks->peer(domain, rank, &peer) != HG_SUCCESS)
+        return NULL;
+    return domain->transport->addr.ref(peer);
 }
 
 int amg_addr_rank(const struct hg_addr *addr)
@@ -166,16 +171,20 @@ int amg_addr_rank(const struct hg_addr *addr)
     const hg_class_t *cls = addr->cls;
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
     struct amg_peer *peer = NULL;
-    uint32_t rank = 0;
+    uint32_t rank = UINT32_MAX;
 
     if (cls->ranks == NULL)
         return -1;
-    peer = main_peer_ref(addr);
-    if (peer == NULL)
-        return -1;
-    rank = cls->ranks->rank(domain, peer);
-    domain->transport->addr.unref(domain, peer);
-    return (int)rank;
+    if (addr->route == cls->plan.main_route) {
+        rank = cls->ranks->rank(domain, addr->peer);
+    } else if (addr->route == AMG_ROUTE_SELF) {
+        peer = domain->transport->addr.self(domain);
+        rank = cls->ranks->rank(domain, peer);
+        domain->transport->addr.unref(domain, peer);
+    } else {
+        rank = amg_route_map_rank(cls, addr->route, addr->peer);
+    }
+    return rank == UINT32_MAX ? -1 : (int)rank;
 }
 
 hg_return_t amg_addr_format(

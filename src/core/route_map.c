@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/lock.h"
+#include "base/bias.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -42,7 +42,7 @@ struct amg_route_map {
     unsigned table_route; /* AMG_ROUTE_COUNT: no table */
     const struct amg_route_near *near;
     struct amg_rank_table table;
-    struct amg_lock lock; /* guards `known` */
+    struct amg_bias lock; /* guards `known` */
     struct amg_map known; /* struct known, by peer */
 };
 
@@ -116,24 +116,25 @@ static void known_drop(void *value)
     amg_mem_free(known);
 }
 
-/* Takes a reference to a peer of a rank. Without memory the next call of this
- * function tries again. */
+/* Takes a reference to a peer of a rank, unless the map has one. Without memory
+ * the next call of this function tries again. */
 static void peer_keep(struct amg_route_map *map, unsigned route,
     struct amg_peer *peer, uint32_t rank)
 {
     struct amg_domain *domain = map->cls->domains[route];
-    struct known *known = amg_mem_alloc(sizeof(*known));
-    bool is_kept = false;
+    struct known *known = NULL;
 
-    if (known == NULL)
-        return;
-    *known =
-        (struct known){domain, domain->transport->addr.ref(peer), .rank = rank};
-    amg_lock_lock(&map->lock);
-    is_kept = amg_map_get(&map->known, (uintptr_t)peer) == NULL &&
-              amg_map_put(&map->known, (uintptr_t)peer, known) == HG_SUCCESS;
-    amg_lock_unlock(&map->lock);
-    if (!is_kept)
+    amg_bias_lock(&map->lock);
+    if (amg_map_get(&map->known, (uintptr_t)peer) == NULL)
+        known = amg_mem_alloc(sizeof(*known));
+    if (known != NULL) {
+        *known = (struct known){
+            domain, domain->transport->addr.ref(peer), .rank = rank};
+        if (amg_map_put(&map->known, (uintptr_t)peer, known) == HG_SUCCESS)
+            known = NULL;
+    }
+    amg_bias_unlock(&map->lock);
+    if (known != NULL)
         known_drop(known);
 }
 
@@ -182,7 +183,7 @@ hg_return_t amg_route_map_create(hg_class_t *cls)
     map->cls = cls;
     map->near_route = AMG_ROUTE_COUNT;
     map->table_route = AMG_ROUTE_COUNT;
-    amg_lock_init(&map->lock);
+    amg_bias_init(&map->lock);
     cls->route_map = map;
     cls->route_map_free = route_map_destroy;
     return HG_SUCCESS;
@@ -226,44 +227,29 @@ hg_return_t amg_route_map_find(const hg_class_t *cls,
     return HG_SUCCESS;
 }
 
-/* The rank of a peer of `route`; UINT32_MAX: no rank of the job. */
-static uint32_t rank_find(
-    struct amg_route_map *map, unsigned route, struct amg_peer *peer)
+uint32_t amg_route_map_rank(
+    const hg_class_t *cls, unsigned route, struct amg_peer *peer)
 {
+    struct amg_route_map *map = cls->route_map;
     const struct known *known = NULL;
     uint32_t rank = UINT32_MAX;
-    bool is_called_so = true;
 
-    amg_lock_lock(&map->lock);
+    if (map == NULL)
+        return UINT32_MAX;
+    amg_bias_lock(&map->lock);
     known = amg_map_get(&map->known, (uintptr_t)peer);
-    amg_lock_unlock(&map->lock);
+    amg_bias_unlock(&map->lock);
     if (known != NULL)
         return known->rank;
     if (route == map->near_route)
-        rank = map->near->rank(map->cls->domains[route], peer);
+        rank = map->near->rank(cls->domains[route], peer);
     else if (route == map->table_route)
         rank = rank_of_peer(map, peer);
     /* A rank of this node that came by the route to other nodes is called
      * another way: the map does not keep that peer. */
-    if (rank != UINT32_MAX && route == map->table_route)
-        is_called_so =
-            amg_rank_record_of(&map->table, rank)->node != map->table.node;
-    if (rank != UINT32_MAX && is_called_so)
+    if (rank != UINT32_MAX &&
+        (route != map->table_route ||
+            amg_rank_record_of(&map->table, rank)->node != map->table.node))
         peer_keep(map, route, peer, rank);
     return rank;
-}
-
-struct amg_peer *amg_route_map_main_peer(
-    const hg_class_t *cls, unsigned route, struct amg_peer *peer)
-{
-    struct amg_peer *main_peer = NULL;
-    uint32_t rank = UINT32_MAX;
-
-    if (cls->route_map == NULL)
-        return NULL;
-    rank = rank_find(cls->route_map, route, peer);
-    if (rank == UINT32_MAX || cls->ranks->peer(main_domain(cls->route_map),
-                                  rank, &main_peer) != HG_SUCCESS)
-        return NULL;
-    return main_peer;
 }

@@ -81,10 +81,9 @@ static inline const struct amg_rank_record *amg_rank_record_of(
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);
-/* The peer of the main route that is the same process as a peer of `route`, or
- * NULL: no rank of the job. Without a reference: peers of ranks live as long as
- * their domain. */
-struct amg_peer *amg_route_map_main_peer(
+/* The rank of a peer of `route`, which is not the main one; UINT32_MAX: no rank
+ * of the job. */
+uint32_t amg_route_map_rank(
     const hg_class_t *cls, unsigned route, struct amg_peer *peer);
 
 #endif

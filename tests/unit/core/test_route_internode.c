@@ -236,8 +236,7 @@ static void test_route_rank_of_this_node_is_called_by_main_route(void **state)
     amg_addr_fini(&addr);
     assert_int_equal(parsed, 0);
     /* A request from it is still attributed to it, and the peer is not kept. */
-    assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[1]),
-        &main_peers[1]);
+    assert_int_equal(amg_route_map_rank(cls, AMG_ROUTE_OFI, &far_peers[1]), 1);
     assert_int_equal(far_peers[1].shares, 0);
 }
 
@@ -245,12 +244,11 @@ static void test_route_origin_is_found_by_its_text(void **state)
 {
     (void)state;
     for (int i = 0; i < RANKS; i++)
-        assert_ptr_equal(
-            amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[i]),
-            &main_peers[i]);
-    assert_null(
-        amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[STRANGER]));
-    assert_null(amg_route_map_main_peer(cls, AMG_ROUTE_MPI, &main_peers[2]));
+        assert_int_equal(
+            amg_route_map_rank(cls, AMG_ROUTE_OFI, &far_peers[i]), i);
+    assert_int_equal(
+        amg_route_map_rank(cls, AMG_ROUTE_OFI, &far_peers[STRANGER]),
+        UINT32_MAX);
     assert_int_equal(far_peers[STRANGER].shares, 0);
 }
 
@@ -265,8 +263,8 @@ static void test_route_peer_has_its_rank(void **state)
             assert_int_equal(domain->rank_of(domain->ranks, &far_peers[i]), i);
         assert_int_equal(
             domain->rank_of(domain->ranks, &far_peers[STRANGER]), UINT32_MAX);
-        assert_non_null(amg_route_map_main_peer(
-            cls, AMG_ROUTE_OFI, &far_peers[2])); /* is kept */
+        assert_int_equal(amg_route_map_rank(cls, AMG_ROUTE_OFI, &far_peers[2]),
+            2); /* is kept */
     }
 }
 
@@ -312,8 +310,7 @@ static void test_route_rank_not_reached_is_an_error(void **state)
     assert_null(addr.peer);
     /* A peer that called is known, also if it cannot be kept. */
     amg_mem_fail_nth(1);
-    assert_ptr_equal(amg_route_map_main_peer(cls, AMG_ROUTE_OFI, &far_peers[2]),
-        &main_peers[2]);
+    assert_int_equal(amg_route_map_rank(cls, AMG_ROUTE_OFI, &far_peers[2]), 2);
     amg_mem_fail_nth(0);
     assert_int_equal(main_peers[2].shares, 0);
     assert_int_equal(far_peers[2].shares, 0);

@@ -276,7 +276,7 @@ static bool leads_to(unsigned rank)
         route != AMG_ROUTE_SHM || peer != &near_peers[rank])
         return false;
     peer_unref(NULL, peer);
-    return amg_route_map_main_peer(cls, route, peer) == &far_peers[rank];
+    return amg_route_map_rank(cls, route, peer) == rank;
 }
 
 /* Looks for a peer that is in the map, while others are added. */

@@ -174,53 +174,50 @@ uint64_t amg_env_number(enum amg_env_id id)
     return var->default_value;
 }
 
-/* Letters in which a misspelt name differs from the right one. */
+/* Changes between a misspelt name and the right one. */
 enum { NEAR = 2 };
 
-/* How far two names differ: the letters of the longer name between the common
- * beginning and the common end of the two. */
-static size_t name_distance(
-    const char *a, size_t a_len, const char *b, size_t b_len)
+/* Is `known` what remains of `entry`, "NAME=VALUE", after at most `most`
+ * letters were inserted, left out, changed, or exchanged with neighbours? */
+static bool is_near(const char *entry, const char *known, unsigned most)
 {
-    size_t least = a_len < b_len ? a_len : b_len;
-    size_t front = 0;
-    size_t back = 0;
+    bool has_letter = false;
 
-    while (front < least && a[front] == b[front])
-        front++;
-    while (back < least - front && a[a_len - 1 - back] == b[b_len - 1 - back])
-        back++;
-    return a_len + b_len - least - front - back;
+    while (*entry == *known && *known != '\0') {
+        entry++;
+        known++;
+    }
+    has_letter = *entry != '\0' && *entry != '=';
+    if (most == 0 || (!has_letter && *known == '\0'))
+        return !has_letter && *known == '\0';
+    return (has_letter && is_near(entry + 1, known, most - 1)) ||
+           (*known != '\0' && is_near(entry, known + 1, most - 1)) ||
+           (has_letter && *known != '\0' &&
+               (is_near(entry + 1, known + 1, most - 1) ||
+                   (entry[0] == known[1] && entry[1] == known[0] &&
+                       is_near(entry + 2, known + 2, most - 1))));
 }
 
-static void name_check(const char *name, size_t len)
+static void name_check(const char *entry)
 {
-    const char *nearest = NULL;
-    size_t least = NEAR + 1;
-
-    for (unsigned id = 0; id < AMG_ENV_COUNT; id++) {
-        const char *known = env_vars[id].name;
-        size_t distance = name_distance(name, len, known, strlen(known));
-
-        if (distance < least) {
-            least = distance;
-            nearest = known;
+    for (unsigned most = 0; most <= NEAR; most++)
+        for (unsigned id = 0; id < AMG_ENV_COUNT; id++) {
+            if (!is_near(entry, env_vars[id].name, most))
+                continue;
+            if (most > 0)
+                AMG_LOG_JOB_WARNING("cls",
+                    "the environment has %.*s, which nothing reads: is %s "
+                    "meant?",
+                    (int)strcspn(entry, "="), entry, env_vars[id].name);
+            return;
         }
-    }
-    if (nearest != NULL && least > 0)
-        AMG_LOG_JOB_WARNING("cls",
-            "the environment has %.*s, which nothing reads: is %s meant?",
-            (int)len, name, nearest);
 }
 
 static void names_check(void)
 {
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-        size_t len = strcspn(*entry, "=");
-
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
         if (**entry == 'A')
-            name_check(*entry, len);
-    }
+            name_check(*entry);
 }
 
 void amg_env_check(void)

@@ -85,18 +85,22 @@ static void test_env_misspelt_name_is_logged(void **state)
     (void)state;
     setenv("AMALGAM_TRANSPROT", "mpi", 1);  /* two letters exchanged */
     setenv("AMALGAM_CREDIT", "4", 1);       /* one left out */
+    setenv("AMALGUM_REPORTS", "1", 1);      /* one changed, one inserted */
+    setenv("ABT_STACKSIZE_THREAD", "1", 1); /* not near enough */
     setenv("AMALGAM_MY_OWN_THING", "1", 1); /* near nothing */
     setenv("AMALGAM_WAIT", "sleep", 1);     /* right */
     hg_log_set_func(log_keep);
     amg_env_check();
     amg_env_check();
     hg_log_set_func(NULL);
-    assert_int_equal(atomic_load(&log_lines), 2);
+    assert_int_equal(atomic_load(&log_lines), 3);
     assert_true(
         log_has("AMALGAM_TRANSPROT, which nothing reads: is AMALGAM_TRANSPORT "
                 "meant?"));
     assert_true(log_has(
         "AMALGAM_CREDIT, which nothing reads: is AMALGAM_CREDITS meant?"));
+    assert_true(log_has(
+        "AMALGUM_REPORTS, which nothing reads: is AMALGAM_REPORT meant?"));
 }
 
 int main(void)

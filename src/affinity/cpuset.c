@@ -49,12 +49,11 @@ void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit)
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap)
 {
-    static const char dots[] = "...";
     size_t len = 0;
+    size_t whole = 0; /* length of the runs that leave room for dots */
 
-    if (cap == 0)
-        return ret_text;
-    ret_text[0] = '\0';
+    if (cap > 0)
+        ret_text[0] = '\0';
     for (unsigned cpu = 0; cpu < AMG_CPUS_MAX && len < cap; cpu++) {
         unsigned first = cpu;
 
@@ -62,10 +61,12 @@ const char *amg_cpuset_format(
             continue;
         while (amg_cpuset_has(set, cpu + 1))
             cpu++;
+        if (len + sizeof("...") <= cap)
+            whole = len;
         len += (size_t)snprintf(ret_text + len, cap - len,
             first == cpu ? "%s%u" : "%s%u-%u", len > 0 ? "," : "", first, cpu);
     }
-    if (len >= cap && cap >= sizeof(dots))
-        memcpy(ret_text + cap - sizeof(dots), dots, sizeof(dots));
+    if (len >= cap)
+        snprintf(ret_text + whole, cap - whole, "...");
     return ret_text;
 }

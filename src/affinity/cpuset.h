@@ -35,7 +35,7 @@ void amg_cpuset_unite(struct amg_cpuset *set, const struct amg_cpuset *more);
 /* Removes the cpus that are not in `limit`. */
 void amg_cpuset_cut(struct amg_cpuset *set, const struct amg_cpuset *limit);
 
-/* Writes "0-3,8", cut with "..." at `cap`. Returns `ret_text`. */
+/* Writes "0-3,8", with "..." for runs beyond `cap`. Returns `ret_text`. */
 const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap);
 

@@ -88,9 +88,10 @@ static void test_cpuset_format_cuts_with_dots(void **state)
         amg_cpuset_format(&set, text, cap);
         len = strlen(text);
         assert_true(len < cap);
-        if (cap > 4) {
+        if (cap >= 4) {
             assert_string_equal(text + len - 3, "...");
             assert_memory_equal(text, whole, len - 3);
+            assert_true(len == 3 || whole[len - 3] == ',');
         }
         for (size_t i = cap; i < sizeof(text); i++)
             assert_int_equal(text[i], 'x');

@@ -55,7 +55,7 @@ static const char *hwloc_variable(const char *name)
 {
     const char *text = getenv(name);
 
-    return text == NULL ? "unset" : text;
+    return text == NULL || text[0] == '\0' ? "unset" : text;
 }
 
 #ifndef AMALGAM_HAS_HWLOC

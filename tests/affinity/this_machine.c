@@ -125,6 +125,7 @@ static void broken_check(const struct amg_machine *machine)
     CHECK(memcmp(&machine->allowed, &start, sizeof(start)) == 0);
     CHECK(log_has("topology is not known"));
     CHECK(getenv("HWLOC_XMLFILE") == NULL || log_has(getenv("HWLOC_XMLFILE")));
+    CHECK(log_has("HWLOC_SYNTHETIC is unset"));
     CHECK(log_lines == 1);
 }
 

@@ -425,9 +425,9 @@ static void list_check(
     if (list->kind == LIST_BAD)
         snprintf(ret_notes, AMG_NOTES_CAP,
             LIST_NAME
-            " is \"%.64s\", which from \"%.24s\" on is not auto, "
-            "none, or cpus such as 0-3,8: the library chooses instead",
-            text, text + list->bad_at);
+            " is \"%.64s\", which from \"%.24s\" on is not auto, none, or up "
+            "to %d cpus below %d, as in 0-3,8: the library chooses instead",
+            text, text + list->bad_at, AMG_CPUS_MAX, AMG_CPUS_MAX);
     else if (list->kind == LIST_CPUS && !map_allows(map, cpu))
         snprintf(ret_notes, AMG_NOTES_CAP,
             LIST_NAME " is \"%.64s\", but cpu %u, which falls to rank %u, %s: "

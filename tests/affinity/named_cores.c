@@ -110,10 +110,11 @@ static const struct scene scenes[] = {
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", "
-                   "which from \"\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"\", "
+             "which from \"\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "words",
         .machine = EIGHT,
         .ranks = "0-7",
@@ -121,48 +122,53 @@ static const struct scene scenes[] = {
         .wanted =
             {"caller: no idle core: 1 rank on 8 cores\n"
              "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"core three\", "
-             "which from \"core three\" on is not auto, none, or cpus such as "
-             "0-3,8: the library chooses instead"}},
+             "which from \"core three\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a mask",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "0x30",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", "
-                   "which from \"0x30\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0x30\", "
+             "which from \"0x30\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a range without an end",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4-",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", "
-                   "which from \"4-\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4-\", "
+             "which from \"4-\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a range backwards",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "1,7-4",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", "
-                   "which from \"7-4\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"1,7-4\", "
+             "which from \"7-4\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a comma too many",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "4,",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", "
-                   "which from \"\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"4,\", "
+             "which from \"\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a negative number",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "-1",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", "
-                   "which from \"-1\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"-1\", "
+             "which from \"-1\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
     {.name = "a number beyond all machines",
         .machine = EIGHT,
         .ranks = "0-3",
@@ -171,16 +177,17 @@ static const struct scene scenes[] = {
                    "progress_cpus (AMALGAM_PROGRESS_CPUS) is "
                    "\"4,99999999999999999999\", "
                    "which from \"99999999999999999999\" on is not auto, none, "
-                   "or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+                   "or up to 1024 cpus below 1024, as in 0-3,8: the library "
+                   "chooses instead"}},
     {.name = "more than all machines have",
         .machine = EIGHT,
         .ranks = "0-3",
         .progress_cpus = "0-1023,4",
-        .wanted = {"thread 4 numa own: own NUMA node\n"
-                   "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", "
-                   "which from \"4\" on is not auto, none, or cpus such as "
-                   "0-3,8: the library chooses instead"}},
+        .wanted =
+            {"thread 4 numa own: own NUMA node\n"
+             "progress_cpus (AMALGAM_PROGRESS_CPUS) is \"0-1023,4\", "
+             "which from \"4\" on is not auto, none, or up to 1024 "
+             "cpus below 1024, as in 0-3,8: the library chooses instead"}},
 };
 
 int main(int argc, char **argv)

@@ -565,6 +565,6 @@ hg_id_t amalgam_register_oneway(
     };
 
     return AMG_CLASS_OK(hg_class) && AMG_GIVEN(func_name)
-               ? amg_rpc_register_name(hg_class, func_name, &wanted)
+               ? amg_rpc_register_name(hg_class, func_name, &wanted, __func__)
                : 0;
 }

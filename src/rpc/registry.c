@@ -167,11 +167,11 @@ static hg_id_t name_id(const char *name)
 }
 
 hg_id_t amg_rpc_register_name(
-    hg_class_t *cls, const char *name, struct amg_rpc *wanted)
+    hg_class_t *cls, const char *name, struct amg_rpc *wanted, const char *call)
 {
     wanted->id = name_id(name);
-    if (!AMG_CONTRACT_OF("HG_Register_name", wanted->id != 0,
-            "the name has the id 0, which means no RPC"))
+    if (!AMG_CONTRACT_OF(
+            call, wanted->id != 0, "the name has the id 0, which means no RPC"))
         return 0;
     return rpc_register(cls, wanted) == HG_SUCCESS ? wanted->id : 0;
 }
@@ -184,7 +184,7 @@ hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name))
         return 0;
-    return amg_rpc_register_name(hg_class, func_name, &wanted);
+    return amg_rpc_register_name(hg_class, func_name, &wanted, __func__);
 }
 
 hg_return_t HG_Registered_name(

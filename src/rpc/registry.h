@@ -86,9 +86,9 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
 
 /* Registers an RPC under a name, as `wanted` says, which need not live on;
  * returns its id, or 0. If the id is registered, procs and callbacks are
- * replaced, with a warning. */
-hg_id_t amg_rpc_register_name(
-    hg_class_t *cls, const char *name, struct amg_rpc *wanted);
+ * replaced, with a warning. Logs errors of the public function `call`. */
+hg_id_t amg_rpc_register_name(hg_class_t *cls, const char *name,
+    struct amg_rpc *wanted, const char *call);
 
 /* RPC of an id that was not found lately; NULL: not registered. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);

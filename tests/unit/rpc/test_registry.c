@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include "amalgam_oneway.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "log_kept.h"
 #include "mercury_class.h"
 #include "mercury_register.h"
 
@@ -46,6 +48,29 @@ static void test_registry_ids_are_those_of_mercury(void **state)
     assert_int_equal(HG_Register_name(cls, "", NULL, NULL, NULL), 5381);
     /* Characters beyond 127 are negative numbers. */
     assert_int_equal(HG_Register_name(cls, "\xff", NULL, NULL, NULL), 177572);
+}
+
+static void take(hg_class_t *hg_class, int rank, const void *arg, size_t len)
+{
+    (void)hg_class;
+    (void)rank;
+    (void)arg;
+    (void)len;
+}
+
+static void test_registry_name_of_no_id_is_refused(void **state)
+{
+    static const char name[] = "ytggrlaa"; /* its hash is 0 */
+
+    (void)state;
+    HG_Set_log_level("error");
+    hg_log_set_func(log_keep);
+    assert_int_equal(HG_Register_name(cls, name, NULL, NULL, serve), 0);
+    assert_true(log_has("HG_Register_name(): the name has the id 0"));
+    assert_int_equal(amalgam_register_oneway(cls, name, take), 0);
+    assert_true(log_has("amalgam_register_oneway(): the name has the id 0"));
+    hg_log_set_func(NULL);
+    HG_Set_log_level("none");
 }
 
 static void test_registry_forgotten_rpc_stays_valid(void **state)
@@ -120,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registry_ids_are_those_of_mercury),
+        cmocka_unit_test(test_registry_name_of_no_id_is_refused),
         cmocka_unit_test(test_registry_forgotten_rpc_stays_valid),
         cmocka_unit_test(test_registry_without_memory_registers_nothing),
         cmocka_unit_test(test_registry_question_for_absent_rpc_logs_nothing),

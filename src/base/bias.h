@@ -80,11 +80,13 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
            AMG_BIAS_SHARED;
 }
 
-/* Is the lock the calling thread's own? A thread that ends the bias later sees
- * what this thread wrote before: its membarrier comes after the load here.
- * While a thread ends the bias, the answer is no. */
+/* Does the calling thread own the lock? Not while another thread ends the bias.
+ * If it does, a thread that ends the bias from now on sees what the owner wrote
+ * before the call: the compiler leaves these stores in front of the load, and
+ * the membarrier of the other thread comes behind the load. */
 static inline bool amg_bias_is_mine(const struct amg_bias *bias)
 {
+    atomic_signal_fence(memory_order_seq_cst);
     return atomic_load_explicit(&bias->owner, memory_order_relaxed) ==
            amg_bias_mark();
 }
@@ -125,7 +127,7 @@ static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
            amg_bias_enter(bias, mark);
 }
 
-/* amg_bias_lock_own() that also fails if the calling thread holds the lock. */
+/* Takes the lock if the calling thread is its owner and does not hold it. */
 static AMG_INLINE bool amg_bias_trylock_own(struct amg_bias *bias)
 {
     return atomic_load_explicit(&bias->busy, memory_order_relaxed) == 0 &&

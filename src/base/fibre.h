@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stack switches announced to the sanitizers; nothing in builds without them.
- */
+/* Stack switches announced to the sanitizers. In builds without a sanitizer,
+ * the functions fill in the state of a stack, and do nothing else. */
 #ifndef AMG_BASE_FIBRE_H
 #define AMG_BASE_FIBRE_H
 

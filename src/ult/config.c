@@ -126,6 +126,15 @@ static int config_get(
     return ABT_SUCCESS;
 }
 
+bool amg_config_flag(const void *config, int key, bool is_default)
+{
+    const struct value *item = config == NULL ? NULL : value_find(config, key);
+
+    if (item == NULL || item->type != (int)ABT_POOL_CONFIG_INT)
+        return is_default;
+    return item->is.number != ABT_FALSE;
+}
+
 static int config_free(void *ret_config, int none_code)
 {
     struct values *values = NULL;

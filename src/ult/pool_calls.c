@@ -71,7 +71,6 @@ int ABT_pool_create(
     struct amg_ready_pool *pool = NULL;
     struct amg_user_pool *user = NULL;
     ABT_pool_access access = ABT_POOL_ACCESS_MPMC;
-    int is_automatic = ABT_FALSE;
     int rc = ABT_SUCCESS;
 
     amg_handle_clear(newpool);
@@ -86,9 +85,8 @@ int ABT_pool_create(
         if (access_is_known(def->access))
             access = def->access;
     }
-    (void)ABT_pool_config_get(
-        config, ABT_pool_config_automatic.key, NULL, &is_automatic);
-    pool = amg_ready_pool_create(NULL, access, is_automatic != ABT_FALSE);
+    pool = amg_ready_pool_create(NULL, access,
+        amg_config_flag(config, ABT_pool_config_automatic.key, false));
     if (pool == NULL)
         return ABT_ERR_MEM;
     user = user_create(amg_ready_pool_handle(pool), def);

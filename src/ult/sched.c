@@ -492,15 +492,6 @@ int ABT_pool_pop_timedwait(ABT_pool pool, ABT_unit *unit, double abstime_secs)
     return ABT_pool_pop_wait(pool, unit, abstime_secs - ABT_get_wtime());
 }
 
-static bool config_is_automatic(ABT_sched_config config, bool is_default)
-{
-    int value = is_default ? ABT_TRUE : ABT_FALSE;
-
-    (void)ABT_sched_config_get(
-        config, ABT_sched_config_automatic.idx, NULL, &value);
-    return value != ABT_FALSE;
-}
-
 int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
     ABT_pool *pools, ABT_sched_config config, ABT_sched *newsched)
 {
@@ -511,7 +502,7 @@ int ABT_sched_create_basic(ABT_sched_predef predef, int num_pools,
     if (newsched == NULL)
         return rc;
     rc = amg_sched_create(predef, NULL, num_pools, pools,
-        config_is_automatic(config, true), &sched);
+        amg_config_flag(config, ABT_sched_config_automatic.idx, true), &sched);
     if (rc == ABT_SUCCESS)
         *newsched = amg_sched_handle(sched);
     return rc;
@@ -527,7 +518,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     if (newsched == NULL || def == NULL)
         return rc;
     rc = amg_sched_create(ABT_SCHED_DEFAULT, def, num_pools, pools,
-        config_is_automatic(config, false), &sched);
+        amg_config_flag(config, ABT_sched_config_automatic.idx, false), &sched);
     if (rc != ABT_SUCCESS)
         return rc;
     if (def->init != NULL)

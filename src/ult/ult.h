@@ -224,6 +224,10 @@ static inline void amg_handle_clear(void *ret_handle)
         memset(ret_handle, 0, sizeof(void *));
 }
 
+/* A flag of a configuration of pools or schedulers, which may be NULL;
+ * `is_default` if the key has no value, or one that is no int. */
+bool amg_config_flag(const void *config, int key, bool is_default);
+
 /* Allocates an object of zeros, and stores its handle in the program's
  * variable, which is not NULL. Returns an ABT code. */
 static inline int amg_handle_create(void *ret_handle, size_t len)

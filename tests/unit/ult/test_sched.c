@@ -238,6 +238,38 @@ static void test_sched_of_the_program_runs_a_stream(void **state)
     assert_int_equal(users.frees, 1);
 }
 
+/* A flag is an int: eight bytes of another type do not overwrite what is beside
+ * an int, and do not count. */
+static void test_sched_flag_of_another_type_does_not_count(void **state)
+{
+    int key = ABT_sched_config_automatic.idx;
+    ABT_sched_config config = ABT_SCHED_CONFIG_NULL;
+    ABT_sched sched = ABT_SCHED_NULL;
+    double real = 1; /* its first four bytes are 0 */
+    int flag = ABT_FALSE;
+
+    (void)state;
+    assert_int_equal(ABT_sched_config_create(&config, ABT_sched_config_var_end),
+        ABT_SUCCESS);
+    assert_int_equal(
+        ABT_sched_config_set(config, key, ABT_SCHED_CONFIG_DOUBLE, &real),
+        ABT_SUCCESS);
+    assert_int_equal(
+        ABT_sched_create_basic(ABT_SCHED_BASIC, 1, NULL, config, &sched),
+        ABT_SUCCESS);
+    assert_true(sched_of(sched)->is_automatic);
+    assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
+    assert_int_equal(
+        ABT_sched_config_set(config, key, ABT_SCHED_CONFIG_INT, &flag),
+        ABT_SUCCESS);
+    assert_int_equal(
+        ABT_sched_create_basic(ABT_SCHED_BASIC, 1, NULL, config, &sched),
+        ABT_SUCCESS);
+    assert_false(sched_of(sched)->is_automatic);
+    assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
+    assert_int_equal(ABT_sched_config_free(&config), ABT_SUCCESS);
+}
+
 static void test_sched_in_a_pool_runs_until_its_own_are_empty(void **state)
 {
     ABT_pool pools[POOLS];
@@ -336,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_sched_randws_steals_when_its_own_is_empty),
         cmocka_unit_test(test_sched_has_to_stop_when_asked),
         cmocka_unit_test(test_sched_of_the_program_runs_a_stream),
+        cmocka_unit_test(test_sched_flag_of_another_type_does_not_count),
         cmocka_unit_test(test_sched_in_a_pool_runs_until_its_own_are_empty),
         cmocka_unit_test(test_sched_in_a_pool_runs_its_own_first),
         cmocka_unit_test(test_sched_bad_arguments_change_nothing),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "abt.h"
+#include "ult/ready_pool.h"
 #include "unit/ult/begun.h"
 
 enum { FEW = 4, MANY = 64 };
@@ -197,6 +198,28 @@ static void test_ready_pool_of_the_program_says_whether_it_is_empty(
     assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
 }
 
+static void test_ready_pool_flag_of_another_type_does_not_count(void **state)
+{
+    ABT_pool_def def = {.access = ABT_POOL_ACCESS_MPMC,
+        .u_create_from_thread = old_unit_create,
+        .u_free = old_unit_free,
+        .p_push = old_push,
+        .p_pop = old_pop};
+    ABT_pool_config config = ABT_POOL_CONFIG_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    void *pointer = &def;
+
+    (void)state;
+    assert_int_equal(ABT_pool_config_create(&config), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_config_set(config, ABT_pool_config_automatic.key,
+                         ABT_POOL_CONFIG_PTR, &pointer),
+        ABT_SUCCESS);
+    assert_int_equal(ABT_pool_create(&def, config, &pool), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_config_free(&config), ABT_SUCCESS);
+    assert_false(amg_ready_pool_of(pool)->is_automatic);
+    assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
+}
+
 static void test_ready_pool_of_the_older_form_is_run(void **state)
 {
     ABT_pool_def def = {.access = ABT_POOL_ACCESS_MPMC,
@@ -220,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ready_pool_of_the_program_is_run),
         cmocka_unit_test(test_ready_pool_of_the_older_form_is_run),
+        cmocka_unit_test(test_ready_pool_flag_of_another_type_does_not_count),
         cmocka_unit_test(
             test_ready_pool_of_the_program_says_whether_it_is_empty),
     };

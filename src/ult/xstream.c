@@ -263,9 +263,7 @@ static int xstream_start(struct amg_xstream *xstream)
         BEGIN_RUNS)
         return ABT_SUCCESS;
     xstream_reap(xstream);
-    amg_lock_lock(&xstream->lock);
-    state_set_locked(xstream, ABT_XSTREAM_STATE_TERMINATED, 0);
-    amg_lock_unlock(&xstream->lock);
+    xstream_ends(xstream);
     return ABT_ERR_MEM;
 }
 

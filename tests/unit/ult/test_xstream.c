@@ -7,12 +7,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "abt.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "ult/sched.h"
 #include "unit/ult/begun.h"
 
@@ -229,6 +232,62 @@ static void test_stream_exit_and_cancel_end_it_with_threads_left(void **state)
     assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
 }
 
+/* A joiner that comes while a revival fails. */
+static ABT_xstream failing;
+static atomic_bool has_failed;
+
+static void *join_failing(void *arg)
+{
+    while (!atomic_load(&has_failed))
+        sched_yield();
+    return ABT_xstream_join(failing) == ABT_SUCCESS ? arg : NULL;
+}
+
+static bool failing_has_joiner(void)
+{
+    struct amg_xstream *xstream = amg_xstream_of(failing);
+    bool has_joiner = false;
+
+    amg_lock_lock(&xstream->lock);
+    has_joiner = !amg_list_is_empty(&xstream->joiners);
+    amg_lock_unlock(&xstream->lock);
+    return has_joiner;
+}
+
+/* As log function: the stream's OS thread logs that there is no memory. */
+static int failure_hold(FILE *file, const char *format, ...)
+{
+    (void)file;
+    (void)format;
+    atomic_store(&has_failed, true);
+    while (!failing_has_joiner())
+        sched_yield();
+    return 0;
+}
+
+static void test_stream_that_cannot_be_revived_wakes_its_joiner(void **state)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    pthread_t joiner;
+    void *result = NULL;
+
+    (void)state;
+    failing = stream_create(&pool);
+    assert_int_equal(ABT_xstream_join(failing), ABT_SUCCESS);
+    assert_int_equal(pthread_create(&joiner, NULL, join_failing, &failing), 0);
+    hg_log_set_func(failure_hold);
+    amg_mem_fail_nth(1);
+    assert_int_equal(ABT_xstream_revive(failing), ABT_ERR_MEM);
+    amg_mem_fail_nth(0);
+    hg_log_set_func(NULL);
+    assert_false(failing_has_joiner());
+    assert_int_equal(pthread_join(joiner, &result), 0);
+    assert_ptr_equal(result, &failing);
+    assert_int_equal(state_of(failing), ABT_XSTREAM_STATE_TERMINATED);
+    assert_int_equal(ABT_xstream_revive(failing), ABT_SUCCESS);
+    assert_int_equal(ABT_xstream_free(&failing), ABT_SUCCESS);
+}
+
 static void test_stream_ranks_are_the_lowest_free_or_as_asked(void **state)
 {
     ABT_pool pool = ABT_POOL_NULL;
@@ -348,6 +407,7 @@ int main(void)
         cmocka_unit_test(
             test_stream_is_joined_when_its_blocked_threads_have_ended),
         cmocka_unit_test(test_stream_exit_and_cancel_end_it_with_threads_left),
+        cmocka_unit_test(test_stream_that_cannot_be_revived_wakes_its_joiner),
         cmocka_unit_test(test_stream_ranks_are_the_lowest_free_or_as_asked),
         cmocka_unit_test(test_stream_is_bound_to_a_core_of_the_process),
         cmocka_unit_test(test_stream_primary_goes_on_with_another_scheduler),

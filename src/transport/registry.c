@@ -12,11 +12,6 @@
 
 static const char uri_mark[] = "://";
 
-enum {
-    SLOTS_AT = offsetof(struct amg_transport, domain),
-    SLOTS = (sizeof(struct amg_transport) - SLOTS_AT) / sizeof(void (*)(void)),
-};
-
 /* The characters of a class or protocol name; ';' joins libfabric providers,
  * as in "tcp;ofi_rxm". */
 static bool is_scheme_char(char c)
@@ -173,26 +168,38 @@ static bool name_is_valid(const char *name)
            uri.scheme_len == strlen(name);
 }
 
-/* The number of the first slot that is not set, beginning with 0 in the order
- * of struct amg_transport, or SLOTS: each slot is one pointer. */
-static size_t slot_missing(const struct amg_transport *transport)
+/* Are all slots set? Each is one pointer. */
+static bool slots_are_set(const struct amg_transport *driver)
 {
-    const char *slots = (const char *)transport + SLOTS_AT;
+    static const struct {
+        const char *name;
+        size_t at;
+    } tables[] = {
+        {"domain", offsetof(struct amg_transport, domain)},
+        {"ep", offsetof(struct amg_transport, ep)},
+        {"addr", offsetof(struct amg_transport, addr)},
+        {"msg", offsetof(struct amg_transport, msg)},
+        {"bulk", offsetof(struct amg_transport, bulk)},
+        {"", sizeof(*driver)},
+    };
     void (*slot)(void) = NULL;
-    size_t i = 0;
+    size_t table = 0;
 
-    for (; i < SLOTS; i++) {
-        memcpy(&slot, slots + i * sizeof(slot), sizeof(slot));
-        if (slot == NULL)
-            break;
+    for (size_t at = tables[0].at; at < sizeof(*driver); at += sizeof(slot)) {
+        table += at == tables[table + 1].at;
+        memcpy(&slot, (const char *)driver + at, sizeof(slot));
+        if (slot == NULL) {
+            AMG_LOG_ERROR("cls", "driver %s: slot %zu of its `%s` is not set",
+                driver->name, (at - tables[table].at) / sizeof(slot) + 1,
+                tables[table].name);
+            return false;
+        }
     }
-    return i;
+    return true;
 }
 
 hg_return_t amg_registry_check(const struct amg_transport *transport)
 {
-    size_t missing = 0;
-
     AMG_ASSERT(transport != NULL);
     if (!name_is_valid(transport->name)) {
         AMG_LOG_ERROR("cls", "the driver name '%s' is not a word",
@@ -205,14 +212,7 @@ hg_return_t amg_registry_check(const struct amg_transport *transport)
             transport->schemes == NULL ? "" : transport->schemes);
         return HG_PROTOCOL_ERROR;
     }
-    missing = slot_missing(transport);
-    if (missing < SLOTS) {
-        AMG_LOG_ERROR("cls",
-            "driver %s: slot %zu of struct amg_transport is not set",
-            transport->name, missing);
-        return HG_PROTOCOL_ERROR;
-    }
-    return HG_SUCCESS;
+    return slots_are_set(transport) ? HG_SUCCESS : HG_PROTOCOL_ERROR;
 }
 
 const struct amg_transport *amg_registry_find(

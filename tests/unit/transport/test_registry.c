@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "log_kept.h"
 #include "transport/registry.h"
 #include "transport/self.h"
 
@@ -52,7 +53,7 @@ static void test_registry_check_whole_driver_passes(void **state)
     assert_int_equal(amg_registry_check(&amg_self_transport), HG_SUCCESS);
 }
 
-static void test_registry_check_names_missing_slot(void **state)
+static void test_registry_check_notices_missing_slot(void **state)
 {
     /* Every slot is one pointer; the check notices if one is missing. */
     size_t first = offsetof(struct amg_transport, domain);
@@ -65,6 +66,32 @@ static void test_registry_check_names_missing_slot(void **state)
         memset((char *)&broken + at, 0, sizeof(void (*)(void)));
         assert_int_equal(amg_registry_check(&broken), HG_PROTOCOL_ERROR);
     }
+}
+
+static void missing_check(struct amg_transport broken, const char *text)
+{
+    log_clear();
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
+    hg_log_set_func(log_keep);
+    assert_int_equal(amg_registry_check(&broken), HG_PROTOCOL_ERROR);
+    hg_log_set_func(NULL);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
+    assert_true(log_has(text));
+}
+
+static void test_registry_check_tells_which_slot(void **state)
+{
+    struct amg_transport broken = amg_self_transport;
+
+    (void)state;
+    broken.domain.open = NULL;
+    missing_check(broken, "slot 1 of its `domain` is not set");
+    broken = amg_self_transport;
+    broken.addr.unref = NULL;
+    missing_check(broken, "slot 3 of its `addr` is not set");
+    broken = amg_self_transport;
+    broken.bulk.get = NULL;
+    missing_check(broken, "slot 5 of its `bulk` is not set");
 }
 
 static void test_registry_check_bad_names_are_refused(void **state)
@@ -105,7 +132,8 @@ int main(void)
         cmocka_unit_test(test_registry_find_ends_at_mark),
         cmocka_unit_test(test_registry_find_unknown_is_null),
         cmocka_unit_test(test_registry_check_whole_driver_passes),
-        cmocka_unit_test(test_registry_check_names_missing_slot),
+        cmocka_unit_test(test_registry_check_notices_missing_slot),
+        cmocka_unit_test(test_registry_check_tells_which_slot),
         cmocka_unit_test(test_registry_check_bad_names_are_refused),
         cmocka_unit_test(test_registry_offer_lists_what_fits),
     };

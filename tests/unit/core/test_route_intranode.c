@@ -23,7 +23,7 @@ static struct amg_transport near;
 static struct amg_peer far_peers[PEERS];
 static struct amg_peer near_peers[PEERS];
 static hg_class_t *cls;
-static unsigned asked; /* near peers that core asked for */
+static atomic_uint asked; /* near peers that core asked for */
 
 static hg_return_t far_open(
     const struct amg_open *how, struct amg_domain **ret_domain)

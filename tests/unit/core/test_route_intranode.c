@@ -279,6 +279,19 @@ static bool leads_to(unsigned rank)
     return amg_route_map_rank(cls, route, peer) == rank;
 }
 
+static void test_route_kept_peer_costs_no_memory(void **state)
+{
+    struct amg_mem_stats before;
+    struct amg_mem_stats after;
+
+    (void)state;
+    assert_true(leads_to(0));
+    amg_mem_stats_get(&before);
+    assert_true(leads_to(0));
+    amg_mem_stats_get(&after);
+    assert_int_equal(after.calls, before.calls);
+}
+
 /* Looks for a peer that is in the map, while others are added. */
 static void *seek(void *arg)
 {
@@ -339,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_route_is_named_by_main_route),
         cmocka_unit_test(test_route_is_the_same_by_both_routes),
         cmocka_unit_test(test_route_without_memory_leaves_nothing),
+        cmocka_unit_test(test_route_kept_peer_costs_no_memory),
         cmocka_unit_test(test_route_map_grows_while_others_search),
         cmocka_unit_test(test_route_without_memory_finds_a_peer),
     };

@@ -81,8 +81,6 @@ void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
     struct amg_mpi_tree_message message;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (tree->is_asking)
-        amg_mpi_tree_look(tree, amg_clock_ns());
     if (!tree->is_asking && !tree->is_closing && !tree->is_over &&
         tree->to_repeat == 0)
         return;

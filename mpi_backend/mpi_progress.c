@@ -451,6 +451,8 @@ static unsigned unmatched_each_locked(struct amg_mpi_domain *domain)
     }
     if (backlog != NULL)
         count += ep_receive_locked(domain, backlog, DOMAIN_MAX);
+    else if (domain->disconnect.is_asking) /* all answers here were taken */
+        amg_mpi_tree_look(&domain->disconnect, amg_clock_ns());
     return count;
 }
 

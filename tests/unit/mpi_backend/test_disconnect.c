@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "pair.h"
 
@@ -67,6 +68,61 @@ static void late_rank_is_named(bool is_silent)
     pair_close();
 }
 
+/* Messages to the disconnect that wait in MPI at rank 0, from all others. */
+static void answers_await(void)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(pair_domain);
+    uint64_t end_ns = pair_deadline_ns();
+
+    for (int rank = 1; rank < pair_size; rank++) {
+        int flag = 0;
+
+        while (!flag) {
+            MPI_Iprobe(rank, MPI_ANY_TAG, domain->comm.messages, &flag,
+                MPI_STATUS_IGNORE);
+            CHECK(amg_clock_ns() < end_ns);
+        }
+    }
+}
+
+/* The time for answers is over when rank 0 looks, but all have come: only the
+ * last rank, which has not closed, is named. `by_polls`: polls of the endpoint
+ * take the answers, else the disconnect itself does. */
+static void answers_in_time_count(bool by_polls)
+{
+    struct amg_mpi_tree *tree = NULL;
+
+    pair_open(0);
+    tree = &amg_mpi_domain_of(pair_domain)->disconnect;
+    hg_log_set_func(log_read);
+    has_told = false;
+    if (pair_rank == 0) {
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+        pair_t->domain.report(pair_domain);
+        tree->until_ns = UINT64_MAX;
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+    }
+    pair_sync(true);
+    if (pair_rank == pair_size - 1)
+        UNTIL(tree->round != 0 && !tree->is_asking);
+    pair_sync(true);
+    if (pair_rank != 0 && pair_rank != pair_size - 1)
+        UNTIL(tree->has_told)
+    CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+    pair_sync(true);
+    if (pair_rank == 0) {
+        answers_await();
+        tree->until_ns = 0;
+        if (by_polls)
+            UNTIL(tree->asked == 0);
+        CHECK(pair_t->domain.quiesce(pair_domain) == HG_AGAIN);
+        CHECK(has_told);
+    }
+    hg_log_set_func(NULL);
+    pair_sync(false);
+    pair_close();
+}
+
 static void ep_close(void)
 {
     struct amg_events events;
@@ -110,6 +166,8 @@ int main(void)
     late_rank_is_waited_for();
     late_rank_is_named(false);
     late_rank_is_named(true);
+    answers_in_time_count(true);
+    answers_in_time_count(false);
     missing_rank_is_named();
     MPI_Finalize();
     return EXIT_SUCCESS;

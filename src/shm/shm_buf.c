@@ -192,14 +192,13 @@ static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
     struct amg_shm_stock *stock = &domain->bufs.stocks[AMG_SHM_STOCK_TRANSIT];
-    const struct amg_link *link = NULL;
     uint32_t left = AMG_SHM_TRANSIT;
     uint32_t of_peer = 0;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     (void)bufs_reclaim_locked(domain, stock, AMG_SHM_TRANSIT);
-    for (link = amg_list_first(&stock->lent); link != NULL;
-         link = amg_list_next(&stock->lent, link)) {
+    for (const struct amg_link *link = amg_list_first(&stock->lent);
+         link != NULL; link = amg_list_next(&stock->lent, link)) {
         left--;
         of_peer +=
             amg_container_of(link, struct amg_shm_buf, post.link)->peer == peer;

@@ -293,6 +293,8 @@ struct amg_shm_domain {
         bool has_unseen;   /* rings of ours may not be opened by their reader */
     } deaths;
     uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
+    uint64_t refused;  /* last peer logged as refused, by incarnation; or 0 */
+    uint64_t refusing; /* last peer logged as refusing this process; or 0 */
 
     struct { /* shm_buf.c */
         struct amg_shm_stock stocks[AMG_SHM_STOCKS];

@@ -331,10 +331,8 @@ static void cpu_publish(struct amg_shm_ep *ep)
 /* Whether a poll would find something now. */
 static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
-
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
-    deferred_step_locked(domain);
+    deferred_step_locked(amg_shm_domain_of_ep(ep));
     return amg_shm_is_due(ep, AMG_SHM_DUE_DONE | AMG_SHM_DUE_BULK);
 }
 
@@ -380,7 +378,6 @@ static bool block_confirm(struct amg_shm_ep *ep)
 bool amg_shm_poll_arm(struct amg_ep *base)
 {
     struct amg_shm_ep *ep = amg_shm_ep_of(base);
-    struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
     bool is_blocked = false;
 
     cpu_publish(ep);
@@ -389,9 +386,9 @@ bool amg_shm_poll_arm(struct amg_ep *base)
     /* amg_shm_inbox_prepare_block() fences between the two checks. */
     if (amg_shm_inbox_prepare_block(ep->inbox, is_blocked) && block_confirm(ep))
         return true;
-    amg_bias_lock(&domain->lock);
+    amg_bias_lock(&amg_shm_domain_of_ep(ep)->lock);
     poll_disarm_locked(ep);
-    amg_bias_unlock(&domain->lock);
+    amg_bias_unlock(&amg_shm_domain_of_ep(ep)->lock);
     return false;
 }
 

@@ -295,11 +295,10 @@ static void ring_set_dormant(struct amg_shm_inring *ring)
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
 {
     uint32_t resting = 0;
-    uint32_t i = 0;
 
     if (inbox->active_count <= ACTIVE_MIN)
         return;
-    for (i = 0; i < inbox->active_count; i++) {
+    for (uint32_t i = 0; i < inbox->active_count; i++) {
         struct amg_shm_inring *ring = inbox->active[i];
 
         if (ring->seen == ring->in.head &&
@@ -314,7 +313,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
     if (resting == 0)
         return;
     fence_all(inbox->domain);
-    for (i = 0; i < inbox->active_count;) {
+    for (uint32_t i = 0; i < inbox->active_count;) {
         struct amg_shm_inring *ring = inbox->active[i];
 
         if (ring->seen == ring->in.head) {

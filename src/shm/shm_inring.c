@@ -94,12 +94,14 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     }
     atomic_store_explicit(
         &ring->poll_state, AMG_SHM_REFUSED, memory_order_release);
-    if (amg_calls_may_warn(&domain->calls))
+    if (domain->refused != ring->incarnation &&
+        amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING("shm",
             "na+sm://%s sends to this process, and is refused: %s (%s)", name,
             why == HG_HOSTUNREACH ? "it refused this process before"
                                   : "its segment cannot be mapped",
             amg_shm_region_why(why, text));
+    domain->refused = ring->incarnation;
 }
 
 /* Whether the wait for a descriptor, or memory, has taken too long. */

@@ -89,13 +89,10 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 static bool has_ring_locked(
     const struct amg_shm_inbox *inbox, const struct amg_shm_peer *peer)
 {
-    const struct amg_link *link = NULL;
+    const struct amg_link *link = amg_list_first(&inbox->rings);
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    if (inbox == NULL)
-        return false;
-    for (link = amg_list_first(&inbox->rings); link != NULL;
-         link = amg_list_next(&inbox->rings, link))
+    for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         if (amg_container_of(link, struct amg_shm_inring, link)->peer == peer)
             return true;
     return false;
@@ -107,7 +104,8 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     for (uint32_t i = 0; i < domain->max_contexts; i++)
-        if (has_ring_locked(domain->inboxes[i], peer))
+        if (domain->inboxes[i] != NULL &&
+            has_ring_locked(domain->inboxes[i], peer))
             return true;
     return false;
 }
@@ -159,11 +157,13 @@ static void peer_check_locked(struct amg_shm_peer *peer)
     if (amg_shm_region_is_closed(&peer->region)) {
         peer_gone_locked(peer, false);
     } else if (amg_shm_link_has_state_locked(peer, AMG_SHM_REFUSED)) {
-        if (amg_calls_may_warn(&peer->domain->calls))
+        if (peer->domain->refusing != peer->region.incarnation &&
+            amg_calls_may_warn(&peer->domain->calls))
             AMG_LOG_WARNING("shm",
                 "na+sm://%s cannot map the segment of this process: calls to "
                 "it end",
                 peer->region.name);
+        peer->domain->refusing = peer->region.incarnation;
         peer->has_refused = true;
         amg_shm_link_leave_locked(peer);
         peer_gone_locked(peer, false);

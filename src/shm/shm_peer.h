@@ -25,9 +25,8 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
 /* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
  * HG_HOSTUNREACH: the peer is, or becomes, GONE; HG_NOMEM, HG_NA_ERROR: its
- * segment cannot be mapped at the moment, which was logged once. NOTE(why):
- * mapping, which is rare, makes system calls under the lock, because two
- * threads must not map one peer twice. */
+ * segment cannot be mapped at the moment, which was logged once. The function
+ * maps under the lock for the reason above. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
 /* The rank of a peer of the node, or UINT32_MAX. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);

@@ -111,7 +111,11 @@ hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     *block = (struct amg_ofi_block){
         .bytes = (unsigned char *)block + head_len,
     };
+    /* A page that was only read may be the kernel's page of zeros, which the
+     * first message replaces by another page. */
     if (domain->facts.needs_desc)
+        rc = pages_back(domain, block->bytes, len, FI_RECV);
+    if (rc == HG_SUCCESS && domain->facts.needs_desc)
         rc = amg_ofi_reg_locked(domain, block->bytes, len, access, &block->mr);
     if (rc != HG_SUCCESS) {
         amg_mem_free(block);

@@ -272,13 +272,11 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 /* Names peers that have been silent for long. */
 static void silent_check_locked(struct amg_ofi_domain *domain)
 {
-    struct amg_link *link = NULL;
-
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     if (!amg_calls_watch_is_due_locked(&domain->calls))
         return;
-    for (link = amg_list_first(&domain->peers.all); link != NULL;
-         link = amg_list_next(&domain->peers.all, link)) {
+    for (struct amg_link *link = amg_list_first(&domain->peers.all);
+         link != NULL; link = amg_list_next(&domain->peers.all, link)) {
         struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
 
         amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,

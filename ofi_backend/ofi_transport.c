@@ -70,11 +70,10 @@ static void peer_write_state_locked(
 static void domain_write_state(struct amg_domain *base, struct amg_state *state)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
-    struct amg_link *link = NULL;
 
     amg_bias_lock(&domain->lock);
-    link = amg_list_first(&domain->peers.all);
-    for (; link != NULL; link = amg_list_next(&domain->peers.all, link))
+    for (struct amg_link *link = amg_list_first(&domain->peers.all);
+         link != NULL; link = amg_list_next(&domain->peers.all, link))
         peer_write_state_locked(
             amg_container_of(link, struct amg_peer, all), state);
     amg_state_begin(state, "ofi");

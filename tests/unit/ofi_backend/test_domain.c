@@ -14,15 +14,21 @@
 
 #include <netinet/in.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "fake.h"
-#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_ep.h"
 
-enum { LEN = 900, MESSAGES = 40 };
+enum { LEN = 900, MESSAGES = 40, BLOCK_LEN = 100000 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 struct world {
     struct amg_domain *domain;
@@ -35,6 +41,8 @@ static unsigned trywaits;
 static enum fi_wait_obj waits;
 static bool has_descriptor;
 static int ready_fd = -1;
+static const char *written_at;
+static const char *written_end;
 
 static int call_setopt(
     struct fid_ep *ep, int option, const void *value, size_t len)
@@ -352,6 +360,48 @@ static void test_domain_at_a_foreign_address_is_refused(void **state)
     assert_true(fake_has_logged("of this machine?"));
 }
 
+/* Takes the place of libc's: notes the memory that got pages to write. */
+int madvise(void *at, size_t len, int advice)
+{
+    if (advice == MADV_POPULATE_WRITE) {
+        written_at = at;
+        written_end = (char *)at + len;
+    }
+    return (int)syscall(SYS_madvise, at, len, advice);
+}
+
+static int call_mr_reg(struct fid_domain *domain, const void *bytes, size_t len,
+    uint64_t access, uint64_t key, struct fid_mr **ret_mr)
+{
+    assert_int_equal(access, FI_SEND);
+    assert_true(written_at <= (const char *)bytes &&
+                written_end >= (const char *)bytes + len);
+    return real.mr_reg(domain, bytes, len, access, key, ret_mr);
+}
+
+/* A page that was only read may be the kernel's page of zeros, and the block
+ * gets another page when a message is written after the registration. */
+static void test_block_to_send_from_is_registered_with_own_pages(void **state)
+{
+    struct world world;
+    struct amg_ofi_domain *domain = NULL;
+    struct amg_ofi_block *block = NULL;
+
+    (void)state;
+    world_open(&world, false);
+    fake_call.mr_reg = call_mr_reg;
+    domain = amg_ofi_domain_of(world.domain);
+    domain->facts.needs_desc = true;
+    domain->facts.needs_pages = true;
+    amg_bias_lock(&domain->lock);
+    assert_int_equal(
+        amg_ofi_block_make_locked(domain, BLOCK_LEN, FI_SEND, &block),
+        HG_SUCCESS);
+    amg_ofi_block_free_locked(domain, block);
+    amg_bias_unlock(&domain->lock);
+    world_close(&world);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -389,6 +439,7 @@ int main(void)
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
         UNIT_TEST(test_domain_without_memory_logs_it),
         UNIT_TEST(test_domain_at_a_foreign_address_is_refused),
+        UNIT_TEST(test_block_to_send_from_is_registered_with_own_pages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ struct amg_mpi_liveness {
     unsigned lost;  /* messages that could not be sent since the last check */
 };
 
-/* A message that matches no posted receive; see mpi_msgbuf.c. */
+/* A message that matches no posted receive; see mpi_progress.c. */
 struct amg_mpi_unmatched {
     MPI_Request request;
     struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */

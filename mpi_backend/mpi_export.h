@@ -108,7 +108,7 @@ struct amg_mpi_mem {
     struct amg_segment segments[];
 };
 
-/* The slots of the contract; unreg is in mpi_progress.c. */
+/* The slots of the contract; unreg is in mpi_close.c. */
 hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
     struct amg_mem **ret_mem);

@@ -217,11 +217,10 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
-    struct amg_link *link = NULL;
     unsigned tries = 0;
 
     amg_lock_lock(&domains_lock);
-    for (link = amg_list_first(&domains); link != NULL;
+    for (struct amg_link *link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
         if (!amg_mpi_close_is_over(
                 amg_container_of(link, struct amg_mpi_domain, all)))
@@ -230,7 +229,7 @@ static void domains_stop(void)
                 "and its calls fail from now on");
     while (!domains_leave_locked(amg_patience_look(&patience)))
         amg_back_off(tries++);
-    for (link = amg_list_first(&domains); link != NULL;
+    for (struct amg_link *link = amg_list_first(&domains); link != NULL;
          link = amg_list_next(&domains, link))
         amg_mpi_close_domain(
             amg_container_of(link, struct amg_mpi_domain, all), false);

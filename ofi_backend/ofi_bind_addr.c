@@ -252,9 +252,9 @@ hg_return_t amg_ofi_bind_addr_read(
     const char *slash = strchr(info, '/');
     struct amg_ofi_bind_addr bind = {.family = AF_UNSPEC};
     struct amg_uri_host split;
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc =
+        amg_uri_split_host(slash == NULL ? info : slash + 1, &split);
 
-    rc = amg_uri_split_host(slash == NULL ? info : slash + 1, &split);
     /* NIC/[host][:port]: the host tells as much as its NIC. */
     if (rc == HG_SUCCESS && slash != NULL && split.name_len == 0) {
         split.name = info;

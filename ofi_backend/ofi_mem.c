@@ -56,10 +56,9 @@ hg_return_t amg_ofi_mem_reg(struct amg_domain *base,
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
     size_t list_len = count * sizeof(*segments);
-    struct amg_ofi_mem *mem = NULL;
+    struct amg_ofi_mem *mem = amg_mem_zalloc(sizeof(*mem) + list_len);
     hg_return_t rc = HG_SUCCESS;
 
-    mem = amg_mem_zalloc(sizeof(*mem) + list_len);
     if (mem == NULL)
         return HG_NOMEM;
     mem->base.transport = base->transport;

@@ -271,11 +271,10 @@ static hg_return_t stacks_try(
         if (strcmp(protocols[i].protocol, search->protocol) == 0)
             stacks = protocols[i].stacks;
     for (unsigned i = 0;
-         i < STACKS_MAX && stacks[i] != NULL && rc == HG_OPNOTSUPPORTED; i++) {
+         i < STACKS_MAX && stacks[i] != NULL && rc == HG_OPNOTSUPPORTED; i++)
         for (unsigned level = 0;
              level < HINTS_LEVELS && rc == HG_OPNOTSUPPORTED; level++)
             rc = query(search, stacks[i], level, by_nic, ret_info);
-    }
     return rc;
 }
 

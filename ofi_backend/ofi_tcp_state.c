@@ -128,10 +128,9 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
         probe->fd = socket(
             to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     /* A later call for the same socket returns the result of the first. */
-    if (probe->fd >= 0 && connect(probe->fd, to, peer->addr_len) == 0)
-        probe->error = 0;
-    else
-        probe->error = errno;
+    probe->error = probe->fd >= 0 && connect(probe->fd, to, peer->addr_len) == 0
+                       ? 0
+                       : errno;
     if (probe->error == EINPROGRESS || probe->error == EALREADY)
         return false;
     if (probe->fd >= 0)

@@ -107,9 +107,9 @@ static const char *lack_of(const struct amg_peer *peer)
 
     if (error == ENOMEM || error == ENOBUFS || !has_memory())
         return "no memory left for a connection; ";
-    return error == EMFILE || error == ENFILE
-               ? "no file descriptor left (ulimit -n); "
-               : "";
+    return error == EMFILE   ? "no file descriptor left (ulimit -n); "
+           : error == ENFILE ? "no descriptor left on this host (fs.file-max); "
+                             : "";
 }
 
 /* Extends the deadline of a first contact. A process may compute before it

@@ -179,6 +179,7 @@ static void facts_read(
     const struct fi_info *info, struct amg_ofi_facts *ret_facts)
 {
     int mode = info->domain_attr->mr_mode;
+    const struct fi_tx_attr *tx = info->tx_attr;
     size_t key_len = info->domain_attr->mr_key_size;
 
     AMG_ASSERT(key_len <= KEY_LEN_FULL);
@@ -192,12 +193,10 @@ static void facts_read(
     ret_facts->binds_memory = (mode & FI_MR_ENDPOINT) != 0;
     ret_facts->addr_format = info->addr_format;
     ret_facts->is_tcp = is_of_tcp(info);
-    ret_facts->inject_len = info->tx_attr->inject_size;
+    ret_facts->inject_len = tx->inject_size;
     /* 0: the provider did not say; one segment always works. */
-    ret_facts->iov_max =
-        info->tx_attr->iov_limit == 0 ? 1 : info->tx_attr->iov_limit;
-    ret_facts->rma_iov_max =
-        info->tx_attr->rma_iov_limit == 0 ? 1 : info->tx_attr->rma_iov_limit;
+    ret_facts->iov_max = tx->iov_limit == 0 ? 1 : tx->iov_limit;
+    ret_facts->rma_iov_max = tx->rma_iov_limit == 0 ? 1 : tx->rma_iov_limit;
     ret_facts->key_max = key_len == 0 || key_len >= KEY_LEN_FULL
                              ? UINT64_MAX
                              : (1ull << 8 * key_len) - 1;
@@ -226,10 +225,8 @@ static hg_return_t query(const struct search *search, const char *stack,
         return rc;
     code = amg_ofi_env_getinfo(search->version, node, service, hints, &all);
     amg_ofi_call->freeinfo(hints);
-    if (code == -FI_ENOMEM)
-        return HG_NOMEM;
     if (code != 0)
-        return HG_OPNOTSUPPORTED;
+        return code == -FI_ENOMEM ? HG_NOMEM : HG_OPNOTSUPPORTED;
     best = amg_ofi_bind_addr_best(search->how, bind, all, stack, by_nic);
     rc = HG_OPNOTSUPPORTED;
     if (best != NULL) {
@@ -243,21 +240,28 @@ static hg_return_t query(const struct search *search, const char *stack,
 static void refuse_log(const struct search *search)
 {
     const struct amg_ofi_bind_addr *bind = &search->bind;
-    uint32_t there = amg_ofi_call->version();
+    const char *filter = getenv("FI_PROVIDER");
+    bool has_where = bind->given[0] != '\0';
 
     AMG_LOG_ERROR("cls",
-        "ofi: no provider for '%s' at '%s' in subnet '%s' that has reliable "
-        "messages, remote reads and writes, and multi-receive buffers; is that "
-        "an address, interface or NIC of this machine?%s%s Libfabric %u.%u is "
-        "in use; FI_PROVIDER is '%.80s', and hides all others if it is set; "
-        "SLINGSHOT_VNIS is '%.80s', and cxi needs a VNI (in Slurm by "
-        "--network=job_vni); see `amalgam_info` for those that can be opened",
-        search->protocol, bind->given,
+        "ofi: libfabric %u.%u has no provider for '%s'%s%s%s%s with reliable "
+        "messages, remote reads and writes, and multi-receive buffers%s%s%s; "
+        "see `amalgam_info` for those that can be opened",
+        FI_MAJOR(amg_ofi_call->version()), FI_MINOR(amg_ofi_call->version()),
+        search->protocol, has_where ? " at " : "", bind->given,
+        bind->has_subnet ? " in subnet " : "",
         bind->has_subnet ? search->how->nic.ip_subnet : "",
+        has_where ? "; is that an address, interface or NIC here?" : "",
         bind->unknown == NULL ? "" : " As a host: ",
-        amg_ofi_text_of(bind->unknown), FI_MAJOR(there), FI_MINOR(there),
-        amg_ofi_text_of(getenv("FI_PROVIDER")),
-        amg_ofi_text_of(getenv("SLINGSHOT_VNIS")));
+        amg_ofi_text_of(bind->unknown));
+    if (filter != NULL && filter[0] != '\0')
+        AMG_LOG_ERROR(
+            "cls", "ofi: FI_PROVIDER '%.80s' may hide the provider", filter);
+    if (strcmp(search->protocol, "cxi") == 0)
+        AMG_LOG_ERROR("cls",
+            "ofi: cxi needs a VNI of the job (in Slurm by --network=job_vni); "
+            "SLINGSHOT_VNIS is '%.80s'",
+            amg_ofi_text_of(getenv("SLINGSHOT_VNIS")));
 }
 
 static hg_return_t stacks_try(

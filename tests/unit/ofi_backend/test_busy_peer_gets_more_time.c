@@ -12,7 +12,10 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -29,6 +32,8 @@ static enum { SEND_GOES, SEND_STAYS, SEND_AGAIN } sending;
 /* Resources that the client lacks while time passes. */
 static const struct rlimit *lack; /* prevents new descriptors; NULL: does not */
 static bool is_out_of_memory;
+static bool is_host_full; /* no process of the host gets a descriptor */
+static bool fails_sockets;
 
 static struct amg_ofi_call real;
 
@@ -104,6 +109,15 @@ static hg_return_t wait_for(const struct amg_op *op)
     return ret;
 }
 
+/* Takes the place of libc's. */
+int socket(int family, int type, int protocol)
+{
+    if (!fails_sockets)
+        return (int)syscall(SYS_socket, family, type, protocol);
+    errno = ENFILE;
+    return -1;
+}
+
 /* Sets the time of the wait for the peer to that many connect time-outs, and
  * polls until the driver has checked it. */
 static hg_return_t poll_late(const struct amg_op *op, unsigned times)
@@ -117,11 +131,13 @@ static hg_return_t poll_late(const struct amg_op *op, unsigned times)
         amg_ofi_clock_ns(domain) - (times - 1) * domain->connect_ns - 1;
     if (lack != NULL)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, lack), 0);
+    fails_sockets = is_host_full;
     while (ret == HG_AGAIN && domain->clock.tick - tick < 2) {
         amg_mem_fail_nth(is_out_of_memory ? 1 : 0);
         ret = poll_both(op);
     }
     amg_mem_fail_nth(0);
+    fails_sockets = false;
     return ret;
 }
 
@@ -287,6 +303,20 @@ static void test_busy_process_without_descriptors_logs_it(void **state)
     (void)party_close(&stranger);
 }
 
+static void test_busy_host_without_descriptors_logs_it(void **state)
+{
+    struct party stranger;
+
+    (void)state;
+    is_host_full = true;
+    stranger_is_not_reached(&stranger);
+    is_host_full = false;
+    assert_true(
+        fake_has_logged("no descriptor left on this host (fs.file-max)"));
+    assert_false(fake_has_logged("ulimit -n"));
+    (void)party_close(&stranger);
+}
+
 static void test_busy_process_without_memory_logs_it(void **state)
 {
     struct party stranger;
@@ -438,6 +468,7 @@ int main(void)
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
         UNIT_TEST(test_silent_peer_is_waited_for_after_a_pause),
         UNIT_TEST(test_busy_process_without_descriptors_logs_it),
+        UNIT_TEST(test_busy_host_without_descriptors_logs_it),
         UNIT_TEST(test_busy_rank_without_a_connection_has_more_time),
         UNIT_TEST(test_busy_process_without_memory_logs_it),
         UNIT_TEST(test_busy_peer_calls_can_be_cancelled),

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers of outgoing messages: msgbufs and blocks of the own segment, lent to
- * a receiver until the receiver returns them, or the heap.
+/* Buffers of outgoing messages. A buffer is on the heap, or is a msgbuf or a
+ * block of this process's segment, lent to a receiver until that returns it.
  *
- * A message owns a msgbuf while the user writes it, and again from the moment
- * when it leaves; a message that has to wait moves to the heap. So messages
+ * The user writes a message into a msgbuf. A message that cannot leave moves to
+ * the heap, and back to a msgbuf, or into cells, when it leaves. So messages
  * wait only for what their receivers hold:
  *
  *   what      held by                          until
- *   msgbufs   writers, and 32 streams of a     the post; a stream may wait for
- *             context                          a credit
+ *   msgbufs   writers; 32 streams of one-way   the post; a stream may wait for
+ *             calls of a context               a credit
  *             receivers: unread messages, and  a handler ends, which may take
- *             16 kept ones of a peer           minutes
+ *             up to 16 of a peer in handlers   minutes
  *   transit   receivers: unread messages       the receiver polls
- *   blocks    as msgbufs, and requests that    nobody waits for a block
- *             wait for a credit
+ *   blocks    as msgbufs; also by requests     no message waits for a block
+ *             that wait for a credit
  *   cells     the ring of one receiver         the receiver polls
  *   credits   requests to one receiver         it answers or releases them
- *   slots     calls, in their table            the table grows, or a post fails
+ *   slots     calls in flight, in their table  no wait: the post fails if full
  *   heap      messages that wait               they leave
  *
- * The message at the head of a queue has a credit, and waits for cells and a
- * msgbuf. If no msgbuf is left the message takes one of the transit stock: a
- * receiver copies messages there when it polls, and a receiver that does not
- * poll leaves part of the stock to others. Messages of the library itself
+ * The message at the head of a queue, once it has its credit, waits for cells
+ * and a msgbuf. If no msgbuf is left, it takes one of the transit stock: a
+ * receiver copies such a message out when it polls, and a receiver that does
+ * not poll leaves part of the stock to others. Messages of the library itself
  * (credits, refusals, ACKs, transfers) take no credit and one cell, and leave
- * before replies and requests. So each wait ends when a receiver polls or its
- * handlers end, and for that no receiver needs a message of this process that
- * waits behind another one.
+ * before replies and requests. So each wait ends when the receiver polls or its
+ * handlers end; for neither does the receiver need a message that is queued
+ * here behind the waiting one.
  *
- * A msgbuf or block takes memory from its first use on; so the last one freed
- * is used next, and lent ones are checked before a fresh one is touched. When
- * no msgbuf is left, messages are written to the heap. When no block is left,
- * the caller sends the long arguments in another way: nobody waits for a block,
- * and a receiver may keep blocks for any time. */
+ * The pages of a msgbuf or block are allocated at its first use. So the last
+ * one freed is used next, and returned ones are reclaimed before a new one is
+ * touched. When no msgbuf is left, messages are written to the heap. When no
+ * block is left, the caller sends the long arguments in another way, so a
+ * receiver may keep blocks for any time. */
 #include "shm/shm_send.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@
 #include "base/mem.h"
 #include "shm/shm_peer.h"
 
-/* Lent msgbufs or blocks that are checked before a fresh one is taken. */
+/* Number of lent msgbufs or blocks to check before a fresh one is taken. */
 enum { RECLAIM_MAX = 8 };
 
 static inline struct amg_shm_buf *buf_pop_locked(
@@ -106,7 +106,7 @@ struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* Copies into cells read whole cells. */
+    /* Copies into cells read whole cells, beyond the end of a short message. */
     uint32_t room = cap < AMG_SHM_RUN ? AMG_SHM_RUN : cap;
     struct amg_link *link = domain->bufs.on_heap;
     struct amg_shm_buf *buf = NULL;
@@ -160,7 +160,7 @@ static bool bufs_reclaim_locked(
     return any;
 }
 
-/* A buf of a stock whose list `free` is empty; NULL: none. */
+/* Finds a buf in a stock whose list `free` is empty; NULL: none is left. */
 static struct amg_shm_buf *buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock)
 {
@@ -186,8 +186,8 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
     return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
 }
 
-/* A msgbuf of the transit stock for a message that leaves to `peer` now. A peer
- * that does not poll returns none: no peer gets more than others have left. */
+/* Takes a msgbuf of the transit stock for a message that leaves to `peer` now,
+ * if `peer` holds fewer than are left: without polls it returns none. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
@@ -336,7 +336,7 @@ void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* amg_shm_buf_get() for any thread, and where no msgbuf is free. */
+/* amg_shm_buf_get() if the lock is not the caller's own, or `free` is empty. */
 AMG_NOINLINE static hg_return_t buf_get(
     struct amg_shm_domain *domain, struct amg_buf **ret_buf)
 {

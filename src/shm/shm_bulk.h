@@ -18,19 +18,19 @@
 
 /* To be called after the region was created. */
 void amg_shm_bulk_open(struct amg_shm_domain *domain);
-/* All memory is unregistered and all endpoints are closed; the peers still
- * exist. */
+/* To be called when all memory is unregistered and all endpoints are closed,
+ * while the peers still exist. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
-/* Ends the puts and gets of `ep` as canceled, on `done`. No poll is running. */
+/* Ends the puts and gets of `ep` with HG_CANCELED. No poll is running. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
 /* The peer closed or died: operations that wait for it end (HG_HOSTUNREACH). */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Copies at most about 1 MiB; called by the progress owner, without the lock.
- * Completed operations are on `ep->done`. */
+/* Moves the transfers of `ep`, up to about 1 MiB; called by the progress owner,
+ * without the lock. Completed operations are on `ep->done`. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
-/* The operation is in state AMG_SHM_OP_BULK. */
+/* Cancels an operation in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
 
 /* The slots of the contract. */
@@ -49,9 +49,9 @@ hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
 /* Copies between this process and the memory of a peer (shm_copy.c). */
 
 /* Checks all of `access`, copies its first bytes between `local` and the peer,
- * and moves `local` behind them. `*budget` bounds the step and is reduced by
- * its cost; many short runs cost more than their bytes. HG_SUCCESS: `*ret_len`
- * > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy; HG_AGAIN: try
+ * and moves `local` behind them. `*budget` bounds the bytes, and is reduced by
+ * their cost: short runs cost more than their bytes. HG_SUCCESS: `*ret_len` > 0
+ * bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy; HG_AGAIN: try
  * again later. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH,
  * HG_NA_ERROR, HG_PROTOCOL_ERROR: the operation ends with that code; the cause
  * was logged. */
@@ -63,8 +63,8 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: one put or get of this process, by copies of polls or through the
- * segment (shm_transfer.c).
+/* Transfer: one put or get of this process. Polls move it, by copies of this
+ * process or through the segment (shm_transfer.c).
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -90,7 +90,7 @@ enum {
 enum {
     AMG_SHM_BOUNCE_LEN = 65536,
     AMG_SHM_BOUNCE_COUNT = 32,
-    AMG_SHM_FRAGMENTS = 4,       /* of one transfer in flight */
+    AMG_SHM_FRAGMENTS = 4,       /* in flight, of one transfer */
     AMG_SHM_PEER_BOUNCE_MAX = 8, /* of all transfers to one peer */
 };
 
@@ -129,11 +129,11 @@ enum amg_shm_transfer_state {
     AMG_SHM_TRANSFER_BLOCKED, /* on `blocked`: waits for a bounce buffer */
     AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
     AMG_SHM_TRANSFER_WAITING, /* on no list: waits for answers */
-    AMG_SHM_TRANSFER_ENDED,   /* the operation has ended, not all fragments */
+    AMG_SHM_TRANSFER_ENDED,   /* the operation has ended; fragments have not */
 };
 
-/* From the pool. The lock guards all but `local`, `begun`, `arrived`, which the
- * progress owner uses, and the fragments of a POLLED transfer. */
+/* From bulk.pool. The domain's lock guards all but `local`, `begun`, `arrived`,
+ * which the progress owner uses, and the fragments of a POLLED transfer. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;
@@ -161,8 +161,8 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Many
- * short runs count for more than their bytes, see shm_copy.c. */
+/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. A run
+ * costs more than its bytes, see shm_copy.c. */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
 static inline char *amg_shm_bounce_buf(
@@ -174,8 +174,7 @@ static inline char *amg_shm_bounce_buf(
 
 /* Lets the next poll continue the transfer. */
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
-/* The domain closes: frees the transfers that wait for an answer, which will
- * not come. */
+/* The domain closes: frees the transfers whose answers will not come. */
 void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
 
 /* Handles a cell of a transfer that a peer sent to context `context_id`. The
@@ -185,12 +184,12 @@ void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
-/* Handles an answer, as above. */
+/* amg_shm_transfer_message() for a cell of kind DONE. */
 void amg_shm_transfer_done(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
 
-/* If the context is closed, the caller has the lock, and keeps it. */
+/* Takes the lock, unless the caller has it (of a closed context). */
 static inline void amg_shm_bulk_lock(
     struct amg_shm_domain *domain, bool has_lock)
 {

@@ -14,9 +14,9 @@
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
  * with two windows of their own. The ranks form pairs: in each round one rank
  * pulls once by each way while its partner serves it, then the two swap. A
- * round begins only if, by the slowest pair, another as long as the last would
- * end in time. The result of a way is the median of its rounds, or the best
- * round; over all pairs, the slowest window and the fastest messages.
+ * round begins only if it would end in time, were it as long as the last one of
+ * the slowest pair. The result of a way is the median of its rounds, or the
+ * best; over all pairs, the slowest window and the fastest messages.
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
@@ -34,16 +34,16 @@
 #include "mpi_backend/mpi_rma.h"
 
 enum {
-    BUDGET_MS = 50, /* no round begins that would end later */
-    ROUNDS = 7,     /* of each length; the first one only connects */
+    BUDGET_MS = 50, /* of all rounds; none begins that would end later */
+    ROUNDS = 7,     /* of each length; the first, to connect, is not counted */
     ROUNDS_MIN = 4, /* enough for a result */
     AREA_LEN = AMG_MPI_MEASURED_LARGE,
     ACCESS_WORDS = 8, /* AMG_MPI_DESC_LEN bytes; see mpi_export.h */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
-    NOTE_WORDS = 6,            /* length of a GET with its header */
+    NOTE_WORDS = 6,            /* 48 B, as long as a GET with its header */
     TARGET_SLEEP_NS = 2000000, /* far above the time of a get */
     CLEAR_NS = 100000,         /* until a sleeping rank has left MPI */
-    YIELDS = 200,              /* tests before a rank yields between them */
+    YIELDS = 200,              /* tests of a request before this rank yields */
     RANKS_MAX = 4096,          /* of a domain that is measured */
     GAIN_PERCENT = 105,
     GAIN_PASSIVE_PERCENT = 95,
@@ -52,7 +52,7 @@ enum {
 /* Ways of a pull; those through windows as in enum amg_mpi_memory. */
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
-/* Requests of a note, if it is not a number of bytes. */
+/* Values of a note, the message to a partner, that are not a length to send. */
 enum { NOTE_DONE, NOTE_SLEEP };
 
 static const uint64_t lens[AMG_MPI_SIZES] = {
@@ -73,7 +73,7 @@ struct bench {
     struct amg_mpi_figures figures;
 };
 
-/* True: MPI succeeded; else logs the error, and invalidates the times. */
+/* True: MPI succeeded; else logs the error, and marks the figures failed. */
 static bool is_good(struct bench *bench, int code)
 {
     if (code == MPI_SUCCESS)
@@ -83,7 +83,7 @@ static bool is_good(struct bench *bench, int code)
     return false;
 }
 
-/* True: MPI created the window; else logs why, and invalidates the times. */
+/* True: MPI created the window; else logs why, and marks the figures failed. */
 static bool is_window(struct bench *bench, int code)
 {
     if (amg_mpi_comm_is_window(code, "a window to measure bulk data"))
@@ -92,8 +92,8 @@ static bool is_window(struct bench *bench, int code)
     return false;
 }
 
-/* Makes progress until the request has ended; other pairs measure meanwhile,
- * maybe on this core. */
+/* Tests until the request has ended. Other pairs measure meanwhile, maybe on
+ * this core: so the rank yields. */
 static int request_wait(MPI_Request *request)
 {
     int flag = 0;
@@ -160,7 +160,7 @@ static bool window_get(struct bench *bench, unsigned memory, uint64_t len)
     return is_ended(bench, rc, &request);
 }
 
-/* Announces an access to memory, and reads its descriptor. */
+/* Posts the atomic operation that acquires an access (mpi_export.h). */
 static int access_post(
     const struct bench *bench, int64_t *ret_seen, MPI_Request *ret_request)
 {
@@ -172,8 +172,8 @@ static int access_post(
         ret_request);
 }
 
-/* Pulls like a transfer: announces an access and reads the descriptor, and gets
- * the bytes. The release is not timed, as a transfer does not wait for it. */
+/* Pulls like a transfer: acquires an access, and gets the bytes. The release of
+ * the access is not timed, as a transfer does not wait for it. */
 static uint64_t window_pull(struct bench *bench, unsigned memory, uint64_t len)
 {
     static const int64_t leave = -1;
@@ -200,7 +200,7 @@ static uint64_t message_pull(struct bench *bench, uint64_t len)
     return amg_clock_ns() - ns;
 }
 
-/* The partner's area is full of one byte, which differs between partners. */
+/* Checks the bytes: a rank fills its area with a byte, its number + 1. */
 static void landing_check(struct bench *bench, uint64_t len)
 {
     const unsigned char *bytes = bench->landing;
@@ -231,10 +231,10 @@ static void ways_pull(struct bench *bench, unsigned size)
     }
 }
 
-/* Tests two things of a target that sleeps outside of MPI: whether the post of
- * an access waits for it, and whether a get by each window does. The sleep
- * begins after this rank asked for it, so gets that ended within
- * TARGET_SLEEP_NS from then did not wait for the target. */
+/* Tests whether the post of an access, or a get by a window, waits for a target
+ * that sleeps outside of MPI. The sleep begins after this rank has asked for
+ * it: gets that end within TARGET_SLEEP_NS from then did not wait for the
+ * target. */
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();
@@ -298,8 +298,8 @@ static int ns_compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* The medians; or the best rounds if these favour messages more: on a busy
- * machine medians are unreliable, and messages are the safe choice. */
+/* Fills in the medians; or the best rounds if these favour messages more: on a
+ * busy machine medians are unreliable, and messages are the safe choice. */
 static void figures_fill(struct bench *bench)
 {
     for (unsigned size = 0; size < AMG_MPI_SIZES; size++) {
@@ -346,7 +346,7 @@ static void rounds_run(struct bench *bench)
     figures_fill(bench);
 }
 
-/* Creates two windows over the same memory. Collective: each rank makes all
+/* Creates two windows over the same memory. Each rank makes all collective
  * calls, whatever failed. False: not all ranks have both windows. */
 static bool windows_make(struct bench *bench)
 {
@@ -386,8 +386,8 @@ static void windows_free(struct bench *bench)
     }
 }
 
-/* Runs on measuring ranks. A window that other ranks failed to create stays
- * allocated, with its memory. */
+/* Runs on measuring ranks. If not all ranks have their windows, no rank frees
+ * any, as that is collective: windows and area stay allocated. */
 static void bench_run(struct bench *bench)
 {
     uint64_t start_ns = amg_clock_ns();
@@ -420,7 +420,7 @@ static void bench_run(struct bench *bench)
     bench->figures.took_ns = amg_clock_ns() - start_ns;
 }
 
-/* The communicator of the ranks that measure; called by these. */
+/* Creates the communicator of the ranks that measure; only these call. */
 static int leaders_comm(const struct amg_mpi_comm *comm, MPI_Comm *ret_comm)
 {
     const struct amg_mpi_facts *facts = &comm->facts;
@@ -486,8 +486,8 @@ __attribute__((format(printf, 2, 3))) static void reason_add(
     va_end(args);
 }
 
-/* Adds for instance "user memory by messages (GB/s of windows, messages: 64 KiB
- * 3.4, 13; 1 MiB 1.1, 16)". */
+/* Chooses, and adds for instance "user memory by messages (GB/s of windows,
+ * messages: 64 KiB 3.4, 13; 1 MiB 1.1, 16)". */
 static void memory_choose(const struct amg_mpi_figures *figures,
     enum amg_mpi_memory memory, struct amg_mpi_choice *choice)
 {

@@ -34,11 +34,11 @@ void amg_mpi_msg_on_refuse_locked(
 void amg_mpi_msg_on_pack_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* The request will not be served: informs its origin. */
+/* Tells the origin of the request that this rank will not serve it. */
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* Has any rank not answered a request of ours, or not returned the credit of a
+/* Does a rank owe an answer to a request of this rank, or the credit of a
  * one-way request? Calls that were cancelled do not count. */
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
 
@@ -52,7 +52,7 @@ void amg_mpi_msg_drop_locked(
 void amg_mpi_disconnect_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Sends the messages that are due, also while the class is open. */
+/* Sends the disconnect messages that are due, also while the class is open. */
 void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain);
 /* Logs the missing ranks. `is_over`: this rank gives up. */
 void amg_mpi_disconnect_log_locked(

@@ -15,13 +15,13 @@ struct amg_map {
     struct amg_map_entry *entries;
 };
 
-/* Replaces the value of a known key. HG_NOMEM: the map is as before. */
+/* Adds a key, or replaces its value. HG_NOMEM: the map is as before. */
 hg_return_t amg_map_put(struct amg_map *map, uint64_t key, void *value);
 /* NULL: the map does not have the key. */
 void *amg_map_get(const struct amg_map *map, uint64_t key);
 /* Returns the value of the removed key, or NULL. */
 void *amg_map_remove(struct amg_map *map, uint64_t key);
-/* Empties the map; calls `drop` for each value unless it is NULL. */
+/* Empties the map; calls `drop`, if not NULL, for each value. */
 void amg_map_fini(struct amg_map *map, void (*drop)(void *value));
 
 /* FNV-1a of 64 bits (draft-eastlake-fnv); `hash` is the hash of the bytes

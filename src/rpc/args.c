@@ -12,18 +12,18 @@
 
 /* A program may reserve bytes of every request, and of every reply, for a
  * header of its own. The program writes that header before it sends, when there
- * is no message yet: a driver provides a buffer at the post, when the peer is
- * known for certain. So a handle that is asked for this header allocates a
- * buffer, and the post copies the reserved bytes from it. The buffer stays with
- * the handle when the handle is sent again, and with the pooled object, so the
- * buffer is allocated once. A handle that was never asked sends zeros. */
+ * is no message yet: the driver provides a buffer only at the post, which knows
+ * the peer for certain. So a handle that is asked for the header allocates a
+ * buffer (`raw`), and the post copies the reserved bytes from it. The handle,
+ * and the pooled object after it, keep the buffer for later calls. A handle
+ * that was never asked sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {
     return one > other ? one : other;
 }
 
-/* Came the input in a longer buffer of the driver? */
+/* Did the input arrive in a long buffer of the driver? */
 static bool input_is_long(const struct hg_handle *handle)
 {
     const hg_class_t *cls = handle->info.hg_class;
@@ -33,7 +33,7 @@ static bool input_is_long(const struct hg_handle *handle)
                (uint64_t)cls->limits.request_len * AMG_ROOM_FACTOR;
 }
 
-/* Moves the arguments out of the message. False: no memory. */
+/* Copies the arguments from the message to the heap. False: no memory. */
 static bool input_move(struct amg_args *args)
 {
     void *copy = amg_mem_alloc(args->len);
@@ -46,7 +46,7 @@ static bool input_move(struct amg_args *args)
     return true;
 }
 
-/* Releases the message of a request, except what the answer needs. Long
+/* Releases the input of a request, and its message if no reply needs that. Long
  * arguments stay. */
 static void raw_release(struct hg_handle *handle)
 {
@@ -57,7 +57,7 @@ static void raw_release(struct hg_handle *handle)
         return; /* the driver needs the message to address the reply */
     if (handle->in.extra == NULL && handle->in.data != NULL &&
         !input_move(&handle->in))
-        return; /* then the message stays, too */
+        return; /* without memory the message stays, too */
     amg_addr_keep(&handle->addr);
     amg_handle_release_arrival(handle);
 }
@@ -79,8 +79,7 @@ static hg_return_t place_give(
     return HG_SUCCESS;
 }
 
-/* Returns the contents of a received message: the user's header and the
- * arguments in it. */
+/* Returns the contents of a received message: the user's header, arguments. */
 static hg_return_t message_give(
     void *message, uint64_t len, void **ret_buf, hg_size_t *ret_len)
 {
@@ -228,7 +227,7 @@ hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
         &amg_rpc_class_of(hg_class)->out_offset);
 }
 
-/* Does this handle have the bytes that the caller wants? */
+/* Checks that the handle can have these arguments: side, state and proc. */
 static AMG_INLINE hg_return_t args_check(
     const struct hg_handle *handle, bool wants_input, const void *user)
 {
@@ -324,10 +323,10 @@ static AMG_INLINE hg_return_t args_get(
     return rc;
 }
 
-/* Frees a decoded struct, on behalf of `call`, and drops a reference: that of
- * args_get(), or one of the program's if the program has decoded the bytes of
- * the message itself. If args_get() has run and none of its references is left,
- * args_get() failed, or its result was freed before. */
+/* Frees a decoded struct, for the public function `call`, and drops the
+ * reference that args_get() took; or one of the program's, if that has decoded
+ * the bytes of the message itself. An error if args_get() has run and no
+ * reference of it is left: it failed, or its struct was freed before. */
 static AMG_INLINE hg_return_t args_free(
     struct hg_handle *handle, const char *call, bool wants_input, void *user)
 {

@@ -9,17 +9,16 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* Length of the overflow as the sender states it in the message of `args`; not
- * verified yet. */
+/* Length of the overflow that the sender states in `args`; not verified yet. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
-/* Called in progress: `args` has the pulled bytes, or `rc` is the error. */
+/* Called in progress. HG_SUCCESS: the args hold the pulled bytes. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
 /* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
- * that `args` describes. `len` is passed in because the sender may change the
- * message between two reads. After success `done` is called. HG_PROTOCOL_ERROR:
- * not a valid description. */
+ * that the descriptor in `args` names. `len` is passed in because the sender
+ * may change the message between two reads. After success `done` is called.
+ * HG_PROTOCOL_ERROR: not a valid descriptor; HG_NOMEM. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
@@ -34,8 +33,8 @@ struct amg_message {
 
 /* Encodes `user` into the message, behind the head and the user's own header.
  * Long arguments go into a longer buffer of the driver; if the driver has none,
- * the arguments are exposed (AMG_HEADER_MORE), and `args` owns their memory.
- * Long arguments of both kinds are counted. AMG_HEADER_SUMMED: a sum follows.
+ * they are exposed (AMG_HEADER_MORE), and `args` owns their memory. Both ways
+ * count as long. AMG_HEADER_SUMMED: a checksum follows the arguments.
  * HG_OVERFLOW, HG_NOMEM, or the error of the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message);
@@ -53,11 +52,12 @@ static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
     return amg_rpc_encode_args(handle, proc_cb, user, args, message);
 }
 
-/* Appends their sum to the arguments, or to their description. */
+/* Appends a checksum of the `len` bytes at `args`, which are the arguments, or
+ * the descriptor of exposed arguments. */
 void amg_rpc_sum(void *args, uint32_t len);
 
 /* Completes the head of a written message with the fields that only some
- * classes use: the length of the user's own header, and the sum. */
+ * classes use: the length of the user's own header, and the checksum. */
 static inline void amg_rpc_seal(
     const hg_class_t *cls, void *message, uint16_t user_len)
 {
@@ -69,7 +69,7 @@ static inline void amg_rpc_seal(
 }
 
 /* Finds the arguments in a message of `len` bytes whose head was read, or the
- * description of exposed arguments. HG_CHECKSUM_ERROR: the description was
+ * descriptor of exposed arguments. HG_CHECKSUM_ERROR: the descriptor is
  * damaged. amg_rpc_check() checks the arguments themselves. */
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
     const struct amg_header *header);

@@ -12,7 +12,7 @@
 
 enum { CACHE_LINE = 64 };
 
-static struct amg_attic attic; /* of handles */
+static struct amg_attic attic; /* memory of freed handles */
 
 static void rpc_drop_data(struct amg_rpc *rpc)
 {
@@ -81,7 +81,7 @@ static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
     rpc->oneway = wanted->oneway;
 }
 
-/* Takes the memory of a deregistered RPC with the same functions, because calls
+/* Reuses the struct of a deregistered RPC if it has the same functions: calls
  * in flight may still use it. NULL: there is none. */
 static struct amg_rpc *gone_take_locked(
     struct amg_rpc_class *rpcs, const struct amg_rpc *wanted)
@@ -98,8 +98,8 @@ static struct amg_rpc *gone_take_locked(
     return rpc;
 }
 
-/* Adds an RPC that is not registered. NOTE(not a leaf): allocates under the
- * lock; base/mem takes none. */
+/* Adds an RPC that is not registered. NOTE(not a leaf): allocates memory under
+ * the lock; base/mem takes no lock. */
 static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
 {
     struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
@@ -118,7 +118,7 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
     if (rpc != NULL) {
         rpc->is_one_way = wanted->is_one_way;
         rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);
-        /* Listed also after an error: earlier calls may use the RPC. */
+        /* Listed even after an error: calls in flight may use the struct. */
         amg_list_push(&rpcs->all, &rpc->link);
     }
     amg_lock_unlock(&rpcs->lock);
@@ -211,7 +211,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
-    if (rpc != NULL) /* without memory the RPC is not reused */
+    if (rpc != NULL) /* on HG_NOMEM the struct is not reused */
         (void)amg_map_put(&rpcs->gone, id, rpc);
     atomic_store_explicit(
         &rpcs->recent[id % AMG_RPC_RECENT], NULL, memory_order_release);

@@ -2,29 +2,29 @@
 /* Completion queue: finished operations that wait for HG_Trigger(), and the
  * threads that wait for a context. Model: tests/models/waiters.pml.
  *
- *   state of a thread     leaves it by
- *   owner, polls          an event, a callback, its time: hands over
- *   owner, armed, blocks  its doorbell, an event of an endpoint: polls
- *   in the list, looks    entry or ring: leaves; no owner: owner; else sleeps
- *   in the list, sleeps   its wake word: looks
+ *   state of a thread     ended by: what the thread does then
+ *   owner, polls          event, callback, deadline: hands over
+ *   owner, armed, blocks  doorbell, event of an endpoint: polls
+ *   in the list, looks    entry, ring: leaves; no owner: owns; else sleeps
+ *   in the list, sleeps   wake word: looks
  *   progress thread, armed, not owner
- *                         its doorbell, an event of an endpoint: owner
+ *                         doorbell, event of an endpoint: owns
  *
  * No wait is lost:
- *  - A waiter enters the list before it tries to own, and an owner leaves
- *    before it looks at the list; a fence is between the two steps of either.
- *    So the waiter owns, or the owner that leaves wakes the first of the list.
- *  - A waiter that leaves for an entry or by its time limit may have been woken
- *    for more: it tries to own once more, and hands a role that nobody has to
- *    the next; an entry that its thread does not see wakes the next, too.
+ *  - Dekker: a waiter enters the list, fences, tries to own; an owner leaves,
+ *    fences, reads the list. So the waiter owns, or the owner that leaves wakes
+ *    the first of the list.
+ *  - A waiter that leaves for an entry, or at its deadline, may have been woken
+ *    for another reason as well: it tries to own once more and, if that works,
+ *    hands over; if it leaves entries behind, it wakes the next waiter.
  *  - A waiter clears its wake word before it looks: a wake after the look stays
  *    in the word, and the waiter does not sleep.
- *  - A thread that arms compares the epoch with that from before its last look,
- *    under the lock under which a wake changes the epoch, and checks the queue,
- *    under the lock under which a push checks for waiters.
+ *  - A thread arms under the lock, if the epoch is that from before its last
+ *    look, and no entry that it heeds is queued: a wake changes the epoch, and
+ *    a push reads who waits, under the same lock.
  *  - A doorbell is signalled once, and stays readable until its thread disarms.
- * Only owners hand over, so the waiters become owners in their order; only if
- * nobody is in the list, the progress thread and event loops are woken. */
+ * Only owners hand over, so waiters become owners in the order of the list; the
+ * progress thread and event loops are woken only if the list is empty. */
 #include "core/cq.h"
 
 #include <stddef.h>
@@ -33,7 +33,7 @@
 #include "base/lock.h"
 #include "base/process.h"
 
-/* The number that a thread of a list adds to `waiting`. */
+/* The number that one thread of a list adds to `waiting`. */
 static uint64_t one_of(enum amg_waits kind)
 {
     return kind == AMG_WAITS_TO_OWN
@@ -121,7 +121,7 @@ static struct amg_cq_waiter *waiter_of(struct amg_link *link)
     return amg_container_of(link, struct amg_cq_waiter, link);
 }
 
-/* Marks the first thread of a list; `runs_all`: that may run any entry. */
+/* Marks the first thread of a list; `runs_all`: the first for all entries. */
 static atomic_uint *first_mark_locked(
     struct amg_cq *cq, enum amg_waits kind, bool runs_all)
 {
@@ -141,9 +141,9 @@ static void word_wake(atomic_uint *word)
         amg_futex_wake(word, 1);
 }
 
-/* Signals the doorbells of `bits` that are armed. NOTE(system call under the
- * lock): only for a thread that blocks, and so that no signal comes late, after
- * its receiver has drained the doorbell and blocks again. */
+/* Signals the doorbells of `bits` that are not signalled. NOTE(system call
+ * under the lock): only for a thread that blocks, and so that no signal comes
+ * late, after its receiver has drained the doorbell and blocks again. */
 static void doorbells_signal_locked(struct amg_cq *cq, unsigned bits)
 {
     struct amg_cq_waiters *waiters = &cq->waiters;
@@ -177,8 +177,8 @@ void amg_cq_pushed_unlock(struct amg_cq *cq)
     word_wake(runner);
 }
 
-/* NOTE(system call under the lock): a thread that sleeps needs the lock to
- * leave its list, so that its wake word exists. */
+/* NOTE(system call under the lock): a thread needs the lock to leave its list,
+ * so its wake word stays valid. */
 static void all_wake_locked(struct amg_cq *cq, enum amg_waits kind)
 {
     const struct amg_list *list = &cq->waiters.lists[kind];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queue: finished operations that wait for HG_Trigger(), and the
- * threads that wait for a context: a list of callers in the order of their
- * waits, and three that block on a descriptor. */
+ * threads that wait for a context: two lists of callers, in the order of their
+ * waits, and three waiters that block on a descriptor. */
 #ifndef AMG_CORE_CQ_H
 #define AMG_CORE_CQ_H
 
@@ -52,8 +52,8 @@ struct amg_cq_waiter {
 
 /* Part of a queue, whose lock guards all members. */
 struct amg_cq_waiters {
-    /* A bit for each doorbell that a thread is about to block on, and above
-     * these bits the number of threads in each list, of 30 bits: more than a
+    /* Lowest, a bit for each doorbell that a thread is about to block on;
+     * above, the number of threads in each list, in 30 bits: more than a
      * process can have. The release store in arm pairs with the acquire of
      * amg_cq_is_armed(). */
     _Atomic(uint64_t) waiting;
@@ -100,7 +100,7 @@ static inline void amg_cq_waiter_clear(struct amg_cq_waiter *waiter)
         &waiter->word, AMG_CQ_WAITER_LOOKS, memory_order_acq_rel);
 }
 
-/* Wakes the threads that are armed: the next poll has something to see. */
+/* Wakes the threads that are armed, because a poll now has something to see. */
 void amg_cq_wake_armed(struct amg_cq *cq);
 
 /* Wakes all that wait: some thread may run an incoming call, and the caller
@@ -115,16 +115,15 @@ void amg_cq_wake_first(struct amg_cq *cq, enum amg_waits kind);
  * the polls of the owner have disarmed the endpoints. */
 void amg_cq_hand_over(struct amg_cq *cq);
 
-/* Wakes all threads in HG_Progress(); event loops and threads of the library
- * sleep on. */
+/* Wakes all threads in HG_Progress(), but no event loop or progress thread. */
 void amg_cq_ring(struct amg_cq *cq);
 
-/* After a push that found waiters: unlocks the queue and wakes the first thread
- * of each list that may run the entry, and those that heed entries. */
+/* After a push that found waiters: unlocks the queue, wakes the first thread of
+ * each list that may run the entry, and signals doorbells that heed entries. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
-/* An entry signals the doorbell of `who` from now on: it runs entries of this
- * queue. So do the owner and the event loop from the start. */
+/* Lets each entry signal the doorbell of `who`, which runs entries. Those of
+ * the owner and the event loop do from the start. */
 void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Sets the doorbell of `who`, which may arm from now on. */
@@ -227,7 +226,7 @@ static AMG_INLINE struct amg_cq_entry *amg_cq_pop(struct amg_cq *cq)
     return entry;
 }
 
-/* Read before the last look, and passed to amg_cq_arm(). */
+/* The epoch for amg_cq_arm(), to be read before the last look. */
 static inline unsigned amg_cq_epoch(const struct amg_cq *cq)
 {
     return atomic_load_explicit(&cq->waiters.epoch, memory_order_acquire);

@@ -14,13 +14,13 @@
 #include "mercury_context.h"
 
 /* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
- * in a class with MPI and shared memory, MPI is polled every time only while it
- * has traffic: from a post or an event on, until RARE_AFTER polls of MPI found
- * nothing (about a millisecond). A call that takes longer than that may see its
- * answer up to RARE_EVERY polls late, less than a microsecond. Libfabric is
- * polled like that if it leads to the ranks of other nodes, and MPI to no peer.
- * Then MPI is not polled: the common teardown of all ranks polls it
- * (amg_class_quiesce()). */
+ * beside shared memory MPI is the rare endpoint: every poll checks it only
+ * while it has traffic, from a post or an event until RARE_AFTER checks found
+ * nothing (about a millisecond), and then one poll in RARE_EVERY. A call that
+ * takes longer may see its answer that many polls late, less than a
+ * microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
+ * peer, then libfabric is the rare endpoint, and only the common teardown of
+ * all ranks polls MPI (amg_class_quiesce()). */
 
 /* POLL_MAX: enough for a burst of small messages, few enough that HG_Trigger()
  * is not delayed (about 30 us at 0.2 us each). */
@@ -30,7 +30,7 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
-/* Runs the steps and hands on the arrivals of a poll; empties the events. */
+/* Runs the steps of ended operations, and hands on the arrivals, of a poll. */
 static AMG_INLINE void events_hand_on(hg_context_t *context, unsigned route)
 {
     struct amg_events *events = &context->events;
@@ -50,7 +50,7 @@ static AMG_INLINE bool ep_look(hg_context_t *context, struct amg_ep *ep)
            ep->transport->ep.poll(ep, POLL_MAX, &context->events) > 0;
 }
 
-/* Polls an endpoint and hands on the events, which are empty before. */
+/* Polls an endpoint, and hands on its events; `events` is empty before. */
 static bool ep_poll(hg_context_t *context, struct amg_ep *ep, unsigned route)
 {
     if (!ep_look(context, ep))
@@ -125,20 +125,20 @@ bool amg_progress_poll(hg_context_t *context)
     return true;
 }
 
-/* A single thread of a context, the owner, makes progress; other threads sleep
- * on the completion queue until an entry is queued or the owner leaves.
- * core/wait_policy.c decides what the owner does between two polls; the quiet
- * time is counted over calls, so that a program that waits 1 ms at a time
- * sleeps as well as a program that waits without limit.
+/* A single thread of a context at a time, the owner, makes progress; other
+ * threads sleep on the completion queue until an entry is queued or the owner
+ * leaves. core/wait_policy.c decides what the owner does between two polls, by
+ * the quiet time, which goes on from one call to the next: so a program that
+ * waits 1 ms at a time sleeps as well as one that waits without limit.
  *
  * An owner that polls on the core of a peer keeps that peer from sending. So
  * after some empty polls the owner asks its drivers whether a peer shares its
- * core; if so, the owner yields a few times, then blocks at once. The next wait
- * knows the answer, and asks after its first poll. */
+ * core; if so, the owner yields a few times, then blocks. The next wait begins
+ * with that answer, and asks again after its first poll. */
 
 enum {
-    CLOCK_EVERY = 32, /* polls between two reads of the clock */
-    NAP_EVERY = 4,    /* polls between two naps: some transports need several */
+    CLOCK_EVERY = 32,    /* polls between two reads of the clock */
+    NAP_EVERY = 4,       /* polls after a nap: some transports need several */
     YIELD_EVERY = 256,   /* polls between two yields, on a core of its own */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
@@ -152,17 +152,17 @@ struct wait {
     struct amg_wait_policy policy;
     uint64_t deadline_ns;
     unsigned polls;
-    unsigned rest_at;  /* polls when the clock is read */
-    unsigned yield_at; /* polls when the core is yielded */
-    unsigned ask_at;   /* polls when the drivers are asked about the core */
+    unsigned rest_at;  /* poll after which the clock is read */
+    unsigned yield_at; /* poll after which the core is yielded */
+    unsigned ask_at; /* poll after which the drivers are asked about the core */
     unsigned yields;
     unsigned epoch; /* epoch of the queue before the last poll */
-    unsigned ran;   /* context->ran before the check for news */
-    bool has_ran;   /* callbacks of others have run, or a ring came */
+    unsigned ran;   /* context->ran before ran_is_news() */
+    bool has_ran;   /* result of ran_is_news() */
 };
 
-/* The state of a context that a thread saw last: another thread may have run
- * the callback that the calling thread waits for before its wait begins. */
+/* Value of context->ran that a thread saw last. Another thread may run, before
+ * the wait begins, the callback that the calling thread waits for. */
 struct seen {
     unsigned serial;
     unsigned ran;
@@ -172,9 +172,9 @@ static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
 /* Did another thread run callbacks, or ring, since the calling thread last
- * checked? Callbacks are counted once a second thread has taken the lock of the
- * queue, as each thread does here when it first waits. That thread may have
- * missed callbacks of the thread that had the lock for its own: news, once. */
+ * checked? `ran` counts callbacks only once the lock of the queue is shared,
+ * and each thread makes it so here at its first check. Earlier callbacks of the
+ * thread that the lock was biased to have only set `has_run`: news, once. */
 static bool ran_is_news(hg_context_t *context)
 {
     struct seen *mine = &seen[context->serial % SEEN];
@@ -196,16 +196,16 @@ static bool ran_is_news(hg_context_t *context)
 }
 
 /* The calling thread, one of several, has run callbacks: ends the waits of the
- * others, which may wait for what a callback did. A wait that begins later sees
- * `ran`: the thread has announced its sleep before it reads `ran`, and this
- * thread counts before it reads the announcements, all by seq_cst. */
+ * others, which may wait for what a callback did. Dekker: this thread adds to
+ * `ran`, then reads `waiting` (seq_cst); a thread that will sleep stores
+ * `waiting`, fences, reads `ran`. So one of the two sees the other. */
 AMG_NOINLINE static void ran_tell(hg_context_t *context)
 {
     unsigned before =
         atomic_fetch_add_explicit(&context->ran, 1u, memory_order_seq_cst);
     struct seen *mine = &seen[context->serial % SEEN];
 
-    /* News of others stay news. */
+    /* Counts of other threads, if not seen yet, stay news for this thread. */
     if (before == (mine->serial == context->serial ? mine->ran : 0)) {
         mine->serial = context->serial;
         mine->ran = before + 1u;
@@ -214,8 +214,7 @@ AMG_NOINLINE static void ran_tell(hg_context_t *context)
         amg_cq_ring(&context->cq);
 }
 
-/* The program found incoming calls and did not run them: leaves the calls to
- * the progress thread. */
+/* Wakes the progress thread for incoming calls that the program has not run. */
 static void incoming_leave(hg_context_t *context)
 {
     if (context->thread != NULL && context->incoming_mode == AMG_SERVE_THREAD &&
@@ -223,7 +222,7 @@ static void incoming_leave(hg_context_t *context)
         amg_wakeup_wake(context, AMG_CQ_THREAD);
 }
 
-/* Time since the last event. */
+/* Time since the last event or post. */
 static uint64_t quiet_ns(struct amg_wakeup *wakeup, uint64_t now_ns)
 {
     if (atomic_load_explicit(&wakeup->was_posted, memory_order_relaxed)) {
@@ -283,7 +282,8 @@ static void owner_give_way(
     owner_pause(context, wait, now_ns);
 }
 
-/* After an empty poll. False: the wait ends, by its deadline or by a ring. */
+/* After an empty poll: pauses. False: the wait ends, by its deadline, a ring,
+ * or callbacks of another thread. */
 static bool owner_rest(hg_context_t *context, struct wait *wait)
 {
     struct amg_wakeup *wakeup = &context->wakeup;
@@ -312,7 +312,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     return true;
 }
 
-/* By the owner: polls until an event, a ring, or the time is reached. */
+/* By the owner: polls until an event, a ring, a due callback, or the
+ * deadline. */
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
@@ -383,8 +384,8 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* Becomes the owner, if possible. The progress thread leaves as soon as it sees
- * a waiter: spinning takes less time than a wake-up. */
+/* Becomes the owner, if possible. Spins where a progress thread owns, which
+ * leaves as soon as it sees a waiter: faster than a sleep and a wake-up. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -400,8 +401,8 @@ static bool own_soon(hg_context_t *context)
     return true;
 }
 
-/* By a thread that found an owner: waits in the list until it is due, becomes
- * the owner, or the time is reached; see core/cq.c. */
+/* By a thread that found an owner: waits in the list until a callback is due,
+ * the thread becomes the owner, or the time is reached; see core/cq.c. */
 AMG_NOINLINE static hg_return_t waiter_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -419,15 +420,15 @@ AMG_NOINLINE static hg_return_t waiter_wait(
     amg_cq_leave(&context->cq, AMG_WAITS_TO_OWN, &waiter);
     if (is_owner)
         return owner_progress(context, timeout_ms, deadline_ns);
-    if (amg_progress_own(context)) /* a role that nobody has */
+    if (amg_progress_own(context)) /* no owner: hands over */
         amg_progress_disown(context);
-    /* The wake may have been for an entry. A thread that is due takes one. */
+    /* The wake may have been for an entry; a due thread takes only one. */
     if (amg_cq_count(&context->cq) > is_due)
         amg_cq_wake_first(&context->cq, AMG_WAITS_TO_OWN);
     return is_due ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* Tells the progress thread that a caller makes progress, or would. Lost
+/* Tells the progress thread that a caller makes progress, or waits to. Lost
  * increments of concurrent calls do no harm. */
 static inline void turn_take(hg_context_t *context)
 {
@@ -437,8 +438,8 @@ static inline void turn_take(hg_context_t *context)
     atomic_store_explicit(&context->turns, turns + 1u, memory_order_relaxed);
 }
 
-/* amg_progress_wait() if `owner` is not biased to this thread, or is held, or
- * in a handler that a service thread runs. */
+/* amg_progress_wait() if the lock `owner` is held or not biased to this thread,
+ * or in a handler that a service thread runs. */
 AMG_NOINLINE static hg_return_t shared_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -483,8 +484,8 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return progress_wait(context, timeout_ms);
 }
 
-/* By a thread that found an owner. True: the queue will tell the event loop of
- * events, and of an owner that leaves. */
+/* By a thread that found an owner. True: the event loop is armed, and the queue
+ * signals its doorbell at an entry, a wake, and when the owner leaves. */
 static bool loop_arm_behind(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -508,7 +509,7 @@ static bool progress_is_due(hg_context_t *context)
         amg_wakeup_fd(context, AMG_CQ_LOOP) < 0)
         return amg_progress_wait(context, 0) == HG_SUCCESS;
     if (atomic_load_explicit(&context->cls->is_joining, memory_order_relaxed))
-        return true; /* a loop that blocked would not look in time */
+        return true; /* polls must go on: the loop must not block */
     amg_cq_disarm(&context->cq, AMG_CQ_LOOP);
     if (amg_context_has_due(context))
         return true;
@@ -517,8 +518,8 @@ static bool progress_is_due(hg_context_t *context)
     epoch = amg_cq_epoch(&context->cq);
     is_asleep = !amg_progress_poll(context) &&
                 amg_wakeup_arm(context, AMG_CQ_LOOP, epoch);
-    /* The poll has disarmed the progress thread; arming the loop has armed the
-     * endpoints again. */
+    /* The poll has disarmed the endpoints, and amg_wakeup_arm() has armed them
+     * again: so a progress thread that blocks may stay armed. */
     if (is_asleep)
         amg_progress_disown_to_callers(context);
     else
@@ -550,7 +551,7 @@ static AMG_INLINE unsigned entries_run(
     return count;
 }
 
-/* Waits until there is a callback to run, or the time is reached. */
+/* Waits until there is a callback to run, or the deadline. */
 static void entry_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct amg_cq_waiter waiter;
@@ -582,7 +583,7 @@ AMG_NOINLINE static unsigned entries_await(
 }
 
 /* Callbacks have left messages that wait for others to join them. The program
- * may compute now, so the messages leave by a poll: here, or by the owner. */
+ * may compute now: sends the messages, unless the poll of an owner does. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))
@@ -595,8 +596,7 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-/* The program has run callbacks: sends the messages that they left, and tells
- * other threads. */
+/* The program has run callbacks: sends their messages, tells other threads. */
 static inline void entries_left(hg_context_t *context, unsigned count)
 {
     amg_context_send_unsent(context);

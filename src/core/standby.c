@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standby: progress by a thread that leaves it to callers while they make
- * progress. Model: tests/models/waiters.pml.
+/* Standby: a thread makes progress while callers do not. Model:
+ * tests/models/waiters.pml.
  *
- * The thread owns the context only while it polls. Before it blocks it
- * announces that to all event sources and gives up ownership, so that a waiting
- * caller takes over at once. A caller's first poll disarms the thread, and the
- * leaving caller wakes the thread: the only system call while calls go on. From
- * then on the thread stands by, in short naps on a shared core, spinning on a
- * core of its own, and the count of turns tells whether callers still make
- * progress. After some time without a caller, the thread takes over.
+ * The thread owns the context only while it polls. Before it blocks it arms its
+ * doorbell at all event sources and gives up ownership, so that a waiting
+ * caller takes over at once. The first poll of a caller disarms the sources,
+ * and the caller wakes the thread when it leaves: the only system call while
+ * calls go on. From then on the thread stands by, in short naps on a shared
+ * core, spinning on a core of its own, and the count of turns tells whether
+ * callers still make progress. After a time without a caller, the thread takes
+ * over.
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby
  *   standby --(no caller for 1 ms, or 12 us)--> progress
  *   standby --(another thread stays owner)--> blocked until it leaves
  *
- * A call is not lost: its thread sets is_called, then signals the doorbell of
- * this thread. A step drains the doorbell only after its sleep, and takes
- * is_called at its end, after which this thread looks for what it was called
- * for. So the call ends this step, or its signal ends the sleep of the next.
+ * A call (amg_standby_call()) is not lost: it sets is_called, then signals the
+ * doorbell. A step drains the doorbell only after its sleep, and clears
+ * is_called at its end; then the thread looks for what it was called for. So it
+ * finds that after this step, or the signal ends the sleep of the next.
  *
- * A descriptor that keeps reporting events when there are none would keep the
- * thread running: after FRUITLESS_MAX such wake-ups it naps instead. */
+ * A descriptor that reports events when there are none would keep the thread
+ * awake: after FRUITLESS_MAX such wake-ups the thread naps instead. */
 
 #include "base/clock.h"
 #include "base/lock.h"
@@ -32,8 +33,8 @@ enum {
     NAP_NS = 1000000,     /* a nap while callers make progress */
     SPIN_NS = 4000,       /* a spin on a core of its own */
     CALM_SPIN_NS = 12000, /* without a caller, then takes over */
-    CALM_NAP_NS = NAP_NS, /* without a caller, then takes over */
-    KEPT_NAPS = 10,       /* naps, after which it waits for the owner */
+    CALM_NAP_NS = NAP_NS, /* without a caller, on a shared core */
+    KEPT_NAPS = 10,       /* then the thread sleeps until the owner leaves */
     FRUITLESS_MAX = 16,   /* wake-ups without an event */
 };
 
@@ -60,7 +61,7 @@ void amg_standby_defer(struct amg_standby *standby)
     standby->turned_ns = amg_clock_ns();
 }
 
-/* Were there calls since the last check? */
+/* Have callers made progress since the last check? */
 static bool turns_changed(struct amg_standby *standby)
 {
     unsigned turns =
@@ -75,7 +76,7 @@ static bool turns_changed(struct amg_standby *standby)
     return true;
 }
 
-/* Was there no caller for long enough? */
+/* Was there no caller for so long that the thread takes over? */
 static bool is_calm(struct amg_standby *standby)
 {
     uint64_t calm_ns = is_alone(standby) ? CALM_SPIN_NS : CALM_NAP_NS;
@@ -86,7 +87,7 @@ static bool is_calm(struct amg_standby *standby)
     return standby->turned_ns == 0;
 }
 
-/* The end of a sleep that may last until `until_ns`. */
+/* End of a sleep of up to `ns`, but not beyond `until_ns`. */
 static uint64_t sleep_end_ns(uint64_t now_ns, uint64_t until_ns, uint64_t ns)
 {
     return until_ns <= now_ns || until_ns - now_ns < ns ? until_ns
@@ -122,8 +123,9 @@ static void nap(struct amg_standby *standby, uint64_t now_ns, uint64_t until_ns)
         amg_cq_disarm(&standby->context->cq, AMG_CQ_THREAD);
 }
 
-/* Callers make progress, or did a moment ago. True: what is due has waited for
- * callers long enough. They may never call HG_Trigger(). */
+/* Spins or sleeps while callers make progress, or did a moment ago. True:
+ * callbacks that are due have waited long enough for callers, which may never
+ * call HG_Trigger(). */
 static bool stand_by(struct amg_standby *standby, uint64_t until_ns)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -170,8 +172,8 @@ static void drive_sleep(struct amg_standby *standby, unsigned epoch,
     standby->fruitless = end == AMG_WAKEUP_EVENT ? standby->fruitless + 1 : 0;
 }
 
-/* By the owner, after an empty poll. False: the owner has left, and slept, or a
- * check of the context is due. */
+/* By the owner, after an empty poll. False: the owner has left, and slept, or
+ * the time of the step or of a check of the context is reached. */
 static bool drive_rest(
     struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
 {
@@ -195,7 +197,8 @@ static bool drive_rest(
     return false;
 }
 
-/* By the owner, which leaves: polls until nothing comes or a caller does. */
+/* By the owner: polls until a caller comes, a callback is due, or the thread is
+ * called or has slept; then leaves. */
 static void drive(struct amg_standby *standby, uint64_t until_ns)
 {
     hg_context_t *context = standby->context;
@@ -273,7 +276,7 @@ bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns)
 
 void amg_standby_end(struct amg_standby *standby)
 {
-    /* Disarms: a poll ends the announcements of a thread that exits. */
+    /* A poll disarms the event sources, where the thread may still be armed. */
     if (amg_progress_own(standby->context)) {
         amg_progress_poll(standby->context);
         amg_progress_disown(standby->context);

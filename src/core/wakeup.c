@@ -19,16 +19,16 @@
 #include "core/context.h"
 
 /* Descriptors are created on first use: a context that is only polled has none.
- * Each waiter has its own, because it drains its own doorbell, and must not
- * consume the wake-up of another waiter. */
+ * Each waiter has one of its own, because a waiter that drains its doorbell
+ * must not consume the wake-up of another. */
 
 #define NS_PER_S 1000000000ull
 
 enum {
     NOT_MADE = -1,
     CANNOT = -2,
-    EVENTS = 4,          /* events per call */
-    FIXED_WAIT_MS = 1,   /* without a descriptor, between two polls */
+    EVENTS = 4,          /* per epoll call */
+    FIXED_WAIT_MS = 1,   /* a sleep without a descriptor */
     MS_MAX = 1000 * 600, /* of one sleep, if the kernel counts in ms */
 };
 
@@ -85,7 +85,7 @@ static int fd_join(int all, int fd)
     return epoll_ctl(all, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* -1: `errno` has the reason. */
+/* Creates the descriptor. -1: `errno` has the reason. */
 static int fd_make(hg_context_t *context, int event_fd)
 {
     int all = epoll_create1(EPOLL_CLOEXEC);
@@ -157,7 +157,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
         return false;
     amg_context_send_unsent(context);
-    /* The rare endpoint may have ended the sleep: the next poll checks it. */
+    /* The rare endpoint may end the sleep: the next poll must check it. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
     for (i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
@@ -204,7 +204,7 @@ enum amg_wakeup_reason amg_wakeup_block(
     return end;
 }
 
-/* A short sleep without a doorbell, as no wake-up can end it. */
+/* Sleeps shortly: without a descriptor no wake-up can end the sleep. */
 static void fixed_wait(uint64_t now_ns, uint64_t until_ns)
 {
     uint64_t wait_ns = FIXED_WAIT_MS * AMG_NS_PER_MS;

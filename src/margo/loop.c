@@ -3,15 +3,15 @@
  * is a user-level thread: other threads of its stream run whenever they can,
  * and the stream blocks when no thread can.
  *
- * On a core that the progress stream shares with the program, each call would
- * cost two switches of OS threads if the progress stream served the call while
- * the program only waits. So a second loop, on the program's stream, makes the
- * same rounds while that stream has time, and the first loop makes progress
- * only while nobody else does (core/standby.c). One of the two loops at a time
- * runs callbacks: callbacks of the program need no locks between them, and
- * handlers begin in order. But if a callback of the second loop waits for
- * longer than 1 ms, the first loop runs callbacks, too: that callback may wait
- * for a thread, while the program computes in the stream of the second loop. */
+ * If the progress stream shares its core with the program, each call that it
+ * served while the program only waits would cost two switches of OS threads. So
+ * a second loop, on the program's stream, makes the same rounds while that
+ * stream has time, and the first loop makes progress only while nobody else
+ * does (core/standby.c). One of the two loops at a time has the turn to run
+ * callbacks: callbacks of the program need no locks between them, and handlers
+ * begin in order. But if the second loop is parked in a callback for longer
+ * than 1 ms, the first loop runs callbacks, too: the second may depend on them,
+ * or stay parked while the program computes in its stream. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -30,8 +30,8 @@ void amg_margo_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* The caller stores before it reads `gated`, and a loop counts there before
-     * it reads what was stored: caller or loop sees the other's store. */
+    /* Dekker: the caller has stored its news, fences, reads `gated`; a loop
+     * adds to `gated`, then reads the news: one of the two sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->gated, memory_order_seq_cst) > 0) {
         ABT_mutex_lock(mutex);
@@ -42,15 +42,14 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    /* Also if the second loop has ended just now: the first may be in a step.
-     */
+    /* Even if the second loop has just ended: the first may be in a step. */
     if (mid->loop->has_second)
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
 }
 
-/* May the second loop access the context? The fence: the caller has seen
- * is_draining, as second_begins() has not, or sees is_busy. */
+/* May the second loop access the context? The caller has seen is_draining: by
+ * the fence it sees is_busy, or second_begins() sees is_draining. */
 static bool second_is_busy(const struct amg_margo_second *second)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -58,7 +57,7 @@ static bool second_is_busy(const struct amg_margo_second *second)
 }
 
 /* May the loop end? The instance drains only while the second loop does not
- * access the network. A one-way call of an instance to itself counts nowhere
+ * access the network. No counter has a one-way call of an instance to itself
  * before a round finds it: an instance that ends alone must be quiet before and
  * after a round that finds nothing. */
 static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
@@ -73,7 +72,7 @@ static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
            (was_quiet || mid->is_collective || mid->is_abandoned);
 }
 
-/* Has the loop itself something to do, beyond rounds? */
+/* Must the loop run itself, because there is more to do than rounds? */
 static bool is_called(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     return atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
@@ -91,9 +90,9 @@ bool amg_margo_loop_stand_in(
         !atomic_load_explicit(&loop->is_at_rest, memory_order_relaxed) ||
         !amg_margo_runtime_take(thread))
         return false;
-    /* Sequentially consistent, as are the checks of the word below: either this
-     * thread sees the value, or the thread that stored the value sees
-     * `stands_in`. */
+    /* Dekker: this thread stores `stands_in`, then reads the word; the thread
+     * that ends the request stores the word, then reads `stands_in` (seq_cst).
+     * So this thread sees the value, or is woken. */
     atomic_store_explicit(
         &mid->stands_in, amg_margo_self(), memory_order_seq_cst);
     for (;;) {
@@ -109,13 +108,14 @@ bool amg_margo_loop_stand_in(
     return is_over;
 }
 
-/* Not inlined: the address of amg_role before a switch might be used. */
+/* Not inlined: the compiler could keep the address of the thread-local amg_role
+ * over a switch to another OS thread. */
 static AMG_NOINLINE void role_set(bool polls_always)
 {
     amg_role.polls_always = polls_always;
 }
 
-/* The first loop has moved to the pool of the second loop, which ends. */
+/* Ends the second loop, if the first loop has moved to its pool. */
 static void second_dismiss(margo_instance_id mid)
 {
     struct amg_margo_second *second = &mid->loop->second;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress loop of an instance, the public calls about it, and the timers that
- * the loop fires. */
+/* Progress loop of an instance, the public calls about it, and its timers. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -16,7 +15,8 @@
 #include "margo.h"
 #include "margo/instance.h"
 
-/* Counters of a loop. Only the loop writes; independent values, relaxed. */
+/* Counters of a loop. Only the thread that makes its rounds writes; independent
+ * values, relaxed. */
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
@@ -27,10 +27,10 @@ struct amg_margo_loop_counts {
 struct amg_margo_rounds {
     margo_instance_id mid;
     struct amg_margo_loop_counts *counts;
-    /* The round leaves progress to the other loop (core/standby.c). Written
-     * before a sleep, which another thread may end. */
+    /* The round is a step of core/standby.c: makes progress only while no other
+     * thread does. Read by the thread that ends its sleep. */
     bool stands_by;
-    bool has_turn;          /* to run callbacks, where there are two loops */
+    bool has_turn;          /* of two loops: this one runs callbacks */
     unsigned tries;         /* to take the turn, without success */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
@@ -70,22 +70,21 @@ struct amg_margo_watch {
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
     bool may_stall; /* shares a stream with the program; constant */
-    /* amg_bias_mark() of the OS thread that made the last round. An independent
-     * value, relaxed. */
+    /* amg_bias_mark() of the OS thread that made the last round; relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
     bool has_second; /* there are two loops, or were; constant */
-    /* The loop yields between two rounds: another thread may make rounds.
+    /* The loop yields between two rounds, so another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
     struct amg_margo_rounds rounds; /* of the loop, or a thread in its place */
     struct amg_margo_loop_counts counts;
     struct amg_standby standby; /* of the loop, if there is a second */
     struct amg_margo_second second;
-    /* A loop has the turn to run callbacks. */
+    /* True: a loop has the turn to run callbacks. */
     atomic_bool is_running;
-    /* Used by the first loop: since when the second loop has waited in its
-     * turn; 0: it has not. */
+    /* Used by the first loop: since when the second loop has been parked in a
+     * callback; 0: it is not. */
     uint64_t stuck_ns;
 };
 
@@ -110,16 +109,15 @@ void amg_margo_rounds_run(
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Has the loop nothing to do between two rounds but to let other threads run?
- * Then it rests in place of amg_margo_rounds_yield(): other threads may stand
- * in for the loop. */
+ * Then the caller calls amg_margo_rounds_rest() in place of _yield(): other
+ * threads may stand in for a loop that rests. */
 bool amg_margo_rounds_may_rest(
     margo_instance_id mid, const struct amg_margo_rounds *rounds);
 void amg_margo_rounds_rest(struct amg_margo_loop *loop);
 
 /* The calling thread, which waits until `word` is `value`, makes rounds itself
  * if the loop is the only other thread that is ready in its stream: that saves
- * the switches to the loop and back. False: the thread has to wait in another
- * way. */
+ * the switches to the loop and back. False: the thread must wait. */
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
@@ -127,12 +125,12 @@ bool amg_margo_loop_stand_in(
  * set. Counts as an operation: the instance must not end meanwhile. */
 void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual);
 
-/* Is the caller no thread of the loop's pool? A thread of that pool that waits
- * leaves its stream to the loop. */
+/* Does the caller run outside of the loop's pool? A thread of that pool leaves
+ * its stream to the loop while it waits. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
 
-/* May the calling thread wait for a loop that does not run, since the program
- * keeps its stream? */
+/* Could the calling thread wait for a loop that does not run, because the
+ * program keeps the loop's stream in other code? */
 static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 {
     const struct amg_margo_loop *loop = mid->loop;
@@ -158,7 +156,7 @@ struct amg_margo_callbacks {
 
 struct amg_margo_finalize {
     struct amg_margo_callbacks callbacks;
-    /* Guards all up to `cond`, which signals changes. */
+    /* Guards all members down to `cond`, which signals their changes. */
     ABT_mutex_memory mutex;
     unsigned closers; /* threads that wait for or perform the finalization */
     bool is_drained;  /* no handler or call runs, the loop has ended */
@@ -167,10 +165,9 @@ struct amg_margo_finalize {
     bool is_closed;   /* no references; the class is closed */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* set before the loop drains; then calls end */
+    uint64_t deadline_ns; /* set before the loop drains; then cancels calls */
     /* The thread that is running callbacks, which must not wait for the
-     * finalization: a user-level thread, or an OS thread. Independent values,
-     * relaxed. */
+     * finalization: a user-level thread, or an OS thread. Relaxed. */
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* Used only by the loop, while it drains. */
@@ -213,8 +210,7 @@ struct amg_margo_timers {
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Fires the remaining timers as not due, and accepts no more. The loop has
- * stopped. */
+/* Fires the remaining timers as not due, and refuses more. No loop runs. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
 /* Arms a timer whose `fire` is set to fire at `due_ns`. Any thread. False: the
@@ -222,9 +218,9 @@ void amg_margo_timers_fini(margo_instance_id mid);
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Disarms the timer. False: the timer was not armed, or has fired, and fire()
- * has returned, unless the caller runs in fire(). Any thread; a user-level
- * thread leaves its stream to other threads while it waits. */
+/* Disarms the timer. False: the timer was not armed, or has fired; fire() has
+ * then returned, unless the caller runs in it. Any thread; a user-level thread
+ * leaves its stream to other threads while it waits. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 

@@ -2,22 +2,22 @@
 /* Requests: operations that a thread waits for, and how they are posted,
  * awaited and ended.
  *
- * The word `state` says whether a request is over, or which waiter waits. The
- * thread that ends the request exchanges that word, and does not touch the
- * request afterwards; a waiting thread stores its waiter there, or in several
- * requests for margo_wait_any(). A waiter counts the wake-ups that no longer
- * touch it: all must have been counted before its stack goes. A thread that
- * waits for one request need not wait for that count where the runtime lets it
- * free an eventual as soon as woken: its waker may have lost the core.
+ * The word `state` of a request says whether it is over, or names its waiter. A
+ * waiting thread stores its waiter there; margo_wait_any() stores one waiter in
+ * several requests. The thread that ends the request exchanges the word, and
+ * does not touch the request afterwards. A waiter, on the stack of its thread,
+ * counts the wake-ups that no longer touch it: the thread returns after the
+ * last. A thread that waits for one request skips that where the runtime lets a
+ * woken thread free its eventual at once: the waker may have lost its core.
  *
- * While only one OS thread posts, waits and ends, it owns the instance's biased
- * lock, and changes the word under that lock by plain stores (a locked
- * instruction waits until the message just posted has left the core, which
- * takes longer than all else here). A thread that waits for one request then
- * parks under the lock, and stores its own handle in the word. Once another
- * thread has come, the word is changed by locked instructions alone; a thread
- * that parked before has left its stack, or the lock would not be shared
- * yet. */
+ * While only one OS thread posts, waits and ends, that thread owns the
+ * instance's biased lock, and changes the word under the lock by plain stores.
+ * (A locked instruction drains the store buffer, which holds the message just
+ * posted, and that takes longer than all else here.) A thread that waits for
+ * one request then parks under the lock, with its own handle in the word. Once
+ * another OS thread has taken the lock, the lock is shared for good and only
+ * locked instructions change the word. By then each parked thread has left its
+ * stack, because its lock is released only afterwards. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -30,18 +30,16 @@
 /* Values of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
 
-/* A bit that marks the address of a parked thread; no waiter's address has
- * it. */
+/* A bit that marks the address of a parked thread; no waiter's has it. */
 enum { PARKED = 2 };
 _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
     "the words of `state` can be told apart");
 
-/* Retry interval of a time limit that has passed before the operation was
- * posted. */
+/* Retry interval of a time limit that passes before the post. */
 enum { LATE_AGAIN_NS = 50000 };
 
-/* A thread beside the loop ends its own wait so long after the time limit: a
- * loop that runs has ended the wait by then. */
+/* A thread on another stream than the loop ends its wait itself this long after
+ * its time limit: a loop that runs has ended the wait by then. */
 enum { TAKEOVER_NS = 20000000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
@@ -110,7 +108,7 @@ static bool request_is_over(const struct margo_request_struct *req)
     return atomic_load_explicit(&req->state, memory_order_acquire) == OVER;
 }
 
-/* Changes the word. False: the word is not `from`, and stays. */
+/* Changes the word `state`. False: the word is not `from`, and stays. */
 static bool state_change(
     struct margo_request_struct *req, uintptr_t from, uintptr_t to)
 {
@@ -126,8 +124,8 @@ static bool state_change(
     return is_from;
 }
 
-/* If another thread than the caller stands in for the loop: makes that thread
- * check its request, which the caller may have ended. */
+/* Wakes the thread that stands in for the loop, unless it is the caller: the
+ * caller may have ended the request that this thread waits for. */
 static void stand_in_wake(margo_instance_id mid)
 {
     ABT_thread thread =
@@ -137,8 +135,8 @@ static void stand_in_wake(margo_instance_id mid)
         amg_margo_wake(mid);
 }
 
-/* Marks the request as over, and ends its operation, under one lock. Then the
- * request may be freed, and the instance may end. Returns the word before. */
+/* Marks the request as over, and counts the end of its operation. Then others
+ * may free the request, and end the instance. Returns the previous word. */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;
@@ -158,15 +156,15 @@ static uintptr_t state_end(struct margo_request_struct *req)
     return before;
 }
 
-/* False: the request is over, and will not wake `waiter`. */
+/* Sets the waiter. False: the request is over, or has another waiter. */
 static bool request_attach(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
     return state_change(req, PENDING, (uintptr_t)waiter);
 }
 
-/* Parks the calling thread until the request is over. False: not possible, or
- * another thread waits for the request. */
+/* Parks the calling thread until the request is over. False: the lock is
+ * shared, the caller cannot park, or another thread waits for the request. */
 static bool request_park(struct margo_request_struct *req)
 {
     struct amg_bias *biased_lock = &req->mid->biased_lock;
@@ -191,7 +189,7 @@ static bool request_park(struct margo_request_struct *req)
 }
 
 /* Logs an error if the caller cannot wait: a tasklet, or the progress loop,
- * which ends all waits. */
+ * which would wait for itself. */
 static AMG_NOINLINE hg_return_t wait_check_slowly(
     margo_instance_id mid, const char *what)
 {
@@ -292,8 +290,7 @@ static void request_unref(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* False: the request was waited for before, which has ended it; logged with the
- * name `caller`. */
+/* False, logged as from `caller`: an earlier wait has freed the request. */
 static bool request_is_there(margo_request req, const char *caller)
 {
     return AMG_LIKELY(req->is_kept) ||
@@ -305,10 +302,10 @@ static void request_late(struct amg_margo_timer *timer, bool is_due)
     struct margo_request_struct *req =
         amg_container_of(timer, struct margo_request_struct, timer);
 
-    (void)is_due; /* an instance that ends is no reason to wait longer */
+    (void)is_due; /* cancels also when the instance ends */
     atomic_store(&req->is_late, true);
-    /* Only here is the operation cancelled, since it cannot end meanwhile; so
-     * the timer is armed again if the operation is not posted yet. */
+    /* The operation cannot end meanwhile: its end waits for this function.
+     * Before the post there is nothing to cancel: arms the timer again. */
     if (atomic_load(&req->is_posted))
         req->cancel(req);
     else
@@ -343,8 +340,7 @@ static uint64_t takeover_ns(uint64_t due_ns)
                                                   : AMG_NO_DEADLINE - 1;
 }
 
-/* Waits in a thread whose stream does not run the loop. The loop may stall: see
- * watch.c. */
+/* Waits on another stream than the loop, which may stall: see watch.c. */
 static void wait_beside_loop(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -358,7 +354,7 @@ static void wait_beside_loop(
 }
 
 /* Waits until the request is over. False, logged: another thread waits for the
- * request, and will end it. */
+ * request, and will free it. */
 static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
@@ -385,7 +381,7 @@ static bool request_wait(struct margo_request_struct *req)
 /* Result of request_wait_monitored() if another thread waits. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
-/* Waits with events for the monitor. Returns the result, or OTHERS_WAIT. */
+/* request_wait() with events for the monitor. May return OTHERS_WAIT. */
 static hg_return_t request_wait_monitored(struct margo_request_struct *req)
 {
     struct margo_monitor_wait_args args = {.request = req};
@@ -455,7 +451,7 @@ hg_return_t margo_wait(margo_request req)
     return ret;
 }
 
-/* Is each request null, or not waited for before? */
+/* Is no request freed by an earlier wait? Null elements are allowed. */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
@@ -507,7 +503,7 @@ static struct margo_request_struct *any_first_due(
     return first;
 }
 
-/* Waits until the waiter of all requests is woken for the first time. */
+/* Waits until a request wakes `waiter`, the waiter of all. */
 static void any_wait_woken(
     size_t count, const margo_request *reqs, struct amg_margo_waiter *waiter)
 {
@@ -553,7 +549,7 @@ static void any_wait(size_t count, margo_request *reqs)
             is_over = !request_attach(req, &waiter);
         AMG_TEST_POINT("request.attached_one");
     }
-    /* The last request that was tried is over, and was not attached. */
+    /* The last request is over, or has another waiter: not attached. */
     if (is_over)
         attached--;
     else
@@ -597,15 +593,15 @@ int margo_test(margo_request req, int *flag)
 {
     if (!AMG_GIVEN(req) || !AMG_GIVEN(flag) || !request_is_there(req, __func__))
         return -1;
-    /* A caller that tests in a loop must not keep the progress loop off the
-     * core. */
+    /* A caller that tests in a loop must leave the core to the progress
+     * loop. */
     if (!request_is_over(req))
         (void)ABT_self_yield();
     *flag = request_is_over(req);
     return 0;
 }
 
-/* A sleeping thread; on that thread's stack. */
+/* The sleep of a thread, on its stack. */
 struct sleeper {
     struct amg_margo_timer timer;
     struct amg_margo_waiter waiter;
@@ -629,7 +625,7 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
      * cannot wait at all, and in a child of fork() there is no loop. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stalls does not end the sleep. */
+        /* A loop that stalls does not end the sleep, so the thread does. */
         if (amg_margo_loop_may_stall(mid) &&
             !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
             amg_margo_timer_disarm(mid, &sleeper.timer))

@@ -3,14 +3,15 @@
  *
  * A round polls the network once and runs the callbacks. If no other thread of
  * the stream is ready, the round sleeps in HG_Progress() until a message comes,
- * a thread becomes ready for this stream, or another thread wakes the loop.
- * HG_Progress() decides by the use of the core how long to poll before it
- * really sleeps (core/wait_policy.c); progress_spindown_msec, if given, delays
- * the sleep by so long after the last event. No wait depends on the upper
- * bound.
+ * a timer is due, a thread becomes ready for this stream, or another thread
+ * wakes the loop. HG_Progress() decides by the use of the core how long to poll
+ * before it blocks (core/wait_policy.c); progress_spindown_msec, if given,
+ * delays the sleep by that time after the last event. The upper bound of the
+ * sleep (progress_timeout_ub_msec) matters only to timers that are armed for a
+ * later time: they do not wake the loop (timer.c).
  *
- * Of two loops in one pool, as of two instances in one stream, each finds the
- * other ready, so neither would ever sleep. All loops of the process are
+ * Two loops in one pool, for instance of two instances in one stream, each find
+ * the other ready, so neither would ever sleep. All loops of the process are
  * registered with their pools; an idle loop that finds another loop in its pool
  * backs off: it leaves the pool for a few milliseconds. */
 #include "margo/loop.h"
@@ -33,7 +34,7 @@ enum {
     IDLE_ROUNDS =
         64, /* rounds without news, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
-    STUCK_NS = 1000000, /* a callback waits for so long, then others run */
+    STUCK_NS = 1000000, /* in a callback, before the first loop runs others */
     NS_PER_S = 1000000000,
     MS_PER_S = 1000,
 };
@@ -57,8 +58,7 @@ bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
     return pool_mine() != mid->pools->progress_pool;
 }
 
-/* Is another loop in the pool? No lock if this is the only loop of the
- * process. */
+/* Is another loop in the pool? Takes no lock if the process has one loop. */
 static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 {
     ABT_pool pool = ABT_POOL_NULL;
@@ -148,8 +148,8 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Does the loop, one of two, leave progress to the other, while that loop makes
- * progress? An instance that drains needs the polls of the first loop. */
+/* Is the loop the first of two, which makes progress only while the second does
+ * not? An instance that drains needs the polls of the first loop. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -248,8 +248,8 @@ static hg_return_t progress(
 
 /* How long the loop may sleep: until a timer is due, at most the upper bound,
  * and only 1 ms while the instance ends, since the thread that ends the last
- * operation cannot wake a loop that may have ended. 0: the loop must not sleep;
- * a loop that stands by must only for a timer that it may fire. */
+ * operation cannot wake a loop that may have ended. 0: the loop must not sleep.
+ * A loop that stands by gets 0 only for a due timer, in its turn to fire it. */
 static unsigned sleep_ms(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -324,7 +324,7 @@ struct timespec amg_margo_moment(unsigned time_ms)
     return moment;
 }
 
-/* Blocks the loop, but not its stream, for that time, or until woken. The
+/* Blocks the loop, but not its stream, up to `time_ms`, or until woken. The
  * caller holds the mutex. */
 static void timed_wait(margo_instance_id mid, unsigned time_ms)
 {
@@ -334,7 +334,7 @@ static void timed_wait(margo_instance_id mid, unsigned time_ms)
 }
 
 /* The stream is about to end, and other streams run the pool, too: the loop
- * sleeps shortly, so that it continues in another stream. */
+ * sleeps for 1 ms, so that another stream continues it. */
 static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
@@ -343,9 +343,9 @@ static void stream_migrate(margo_instance_id mid)
 }
 
 /* The loop of another instance is in the pool, and this loop is idle: without
- * back-off the two loops would yield to each other for ever. Calls of this
- * process end the back-off, incoming requests wait for its end: first 1 ms,
- * then 5 ms. */
+ * back-off the two would yield to each other for ever. The first back-off lasts
+ * 1 ms, further ones 5 ms. Calls of this process end a back-off; incoming
+ * requests wait for its end. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid, rounds);
@@ -368,7 +368,7 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* Polls the network once; then sleeps, while no thread of the stream is
+/* Polls the network once, then sleeps while no thread of the stream is
  * ready. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
@@ -377,7 +377,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     if (!AMG_LIKELY(!mid->loop->has_second))
         rounds->stands_by = stands_by(mid, rounds);
-    /* The first poll does not sleep, so the runtime need not know. */
+    /* A poll that does not sleep, so the runtime need not know. */
     if (AMG_LIKELY(!rounds->stands_by)) {
         rc = progress(mid, rounds, 0);
         if (rc == HG_SUCCESS)
@@ -403,7 +403,7 @@ static bool second_waits(margo_instance_id mid)
 }
 
 /* By the first loop, which has not got the turn. True: a callback of the second
- * loop has waited for so long that others run beside it. */
+ * loop has waited for so long that the first loop runs others beside it. */
 static bool turn_is_stuck(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;
@@ -420,7 +420,8 @@ static bool turn_is_stuck(margo_instance_id mid)
     return false;
 }
 
-/* Takes the turn to run callbacks. False: the other loop has the turn. */
+/* Takes the turn to run callbacks. True: the loop may run callbacks, as it got
+ * the turn, or as the turn is stuck. */
 static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool is_first = rounds == &mid->loop->rounds;
@@ -460,7 +461,7 @@ static AMG_INLINE void callbacks_run(
     timers_look(mid);
 }
 
-/* By one of two loops. */
+/* callbacks_run() by one of two loops. */
 static AMG_NOINLINE void callbacks_run_in_turn(
     margo_instance_id mid, struct amg_margo_rounds *rounds)
 {

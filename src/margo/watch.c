@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Watch over the progress loop, for threads that wait for it.
  *
- * The loop shares a stream with the program, which may keep that stream in
+ * The loop may share a stream with the program, which may keep that stream in
  * other code: in pthread_join(), in MPI, in a computation. A thread of another
- * stream, or an OS thread, would then wait for ever, without a log line, and no
- * time limit would end the wait either, as the loop fires all timers. So such a
- * thread ends a wait with a time limit itself (request.c), and sets a watch
- * before it waits.
+ * stream, or an OS thread, that waits for the loop would then wait for ever,
+ * without a log line; a time limit would not end its wait, because the loop
+ * fires all timers. So such a thread ends a wait at its time limit itself
+ * (request.c), and sets a watch before it waits.
  *
- * The watch is a tick of the runtime, which checks whether the loop makes
- * rounds, or sleeps in HG_Progress(), and logs the waits when the loop has done
- * neither for AMALGAM_SILENT_MS. A tick sets the next tick while anything
- * waits. A wait that begins just when a tick finds nothing may have no watch
- * until another wait begins: only its log line comes later. A loop that never
- * runs in a stream of the program needs no watch. */
+ * The watch is a tick, a timed call by the runtime, which checks whether the
+ * loop makes rounds or sleeps in HG_Progress(), and logs the waits when the
+ * loop has done neither for AMALGAM_SILENT_MS. A tick sets the next tick while
+ * calls, handlers or the finalization wait. A wait that begins just when a tick
+ * finds none may have no watch until another wait begins: its log line is late,
+ * or missing. A loop that never runs in a stream of the program needs no
+ * watch. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -59,8 +60,8 @@ static void stall_log(margo_instance_id mid, unsigned silent_ms)
     amg_margo_handles_log(mid);
 }
 
-/* Has the loop made no round since the last tick, and does it not sleep where
- * an event would wake it? */
+/* Has the loop, since the last tick, neither made a round nor gone to sleep
+ * where an event wakes it? */
 static bool is_stalled(margo_instance_id mid)
 {
     struct amg_margo_watch *watch = &mid->loop->watch;
@@ -72,7 +73,7 @@ static bool is_stalled(margo_instance_id mid)
                           &mid->loop->counts.is_asleep, memory_order_relaxed);
 }
 
-/* Called by the runtime. */
+/* The call of the tick, in a thread of the runtime that must not block. */
 static void watch_tick(void *arg)
 {
     margo_instance_id mid = arg;
@@ -124,6 +125,6 @@ void amg_margo_watch_close(margo_instance_id mid)
     tick = watch->tick;
     watch->tick = NULL;
     amg_lock_unlock(&watch->lock);
-    /* A tick that runs sets no further tick. */
+    /* A tick that is running sees is_closed, and sets no further tick. */
     amg_margo_runtime_tick_destroy(tick);
 }

@@ -178,9 +178,10 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * @param req    [in,out]  the one that has ended becomes MARGO_REQUEST_NULL
  * @param index  [out]  its index; `count` if all are MARGO_REQUEST_NULL
  * Owns:      the request that has ended is consumed.
- * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0; or a
- *                           request was waited for before (noticed only until
- *                           another operation uses its memory)
+ * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0; or
+ *                           another thread waits for a request; or a request
+ *                           was waited for before (noticed only until another
+ *                           operation uses its memory)
  *            HG_OTHER_ERROR none has ended, and the caller is a callback of the
  *                           progress loop, which would wait for itself
  *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait

@@ -336,12 +336,11 @@ void *HG_Context_get_data(const hg_context_t *context)
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
 {
     int handles = 0;
-    unsigned i = 0;
 
     amg_lock_lock(&cls->lock);
-    for (i = 0; i < AMG_COUNTERS; i++)
+    for (unsigned i = 0; i < AMG_COUNTERS; i++)
         sums[i] += cls->past[i];
-    for (i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < 256; i++) {
         const hg_context_t *context = cls->contexts[i];
 
         if (context == NULL)

@@ -129,10 +129,9 @@ static void look_take(hg_class_t *cls, void *arg)
 static void classes_log(bool has_calls)
 {
     struct look look;
-    unsigned i = 0;
 
     /* Logs without the lock: the log function may be the user's. */
-    for (i = 0; amg_classes_look(i, look_take, &look); i++)
+    for (unsigned i = 0; amg_classes_look(i, look_take, &look); i++)
         if (look.has_calls == has_calls)
             counters_log(look.protocol, &look.counters);
 }

@@ -40,10 +40,9 @@ static int ep_fd(const struct amg_ep *ep)
 void amg_wakeup_init(hg_context_t *context)
 {
     struct amg_wakeup *wakeup = &context->wakeup;
-    unsigned i = 0;
 
     amg_lock_init(&wakeup->lock);
-    for (i = 0; i < AMG_CQ_WAITERS; i++) {
+    for (unsigned i = 0; i < AMG_CQ_WAITERS; i++) {
         atomic_init(&wakeup->fds[i], NOT_MADE);
         wakeup->event_fds[i] = -1;
     }
@@ -53,7 +52,7 @@ void amg_wakeup_init(hg_context_t *context)
     atomic_init(&wakeup->moves, 0);
     wakeup->is_not_pollable = false;
     wakeup->is_thread_not_pollable = false;
-    for (i = 0; i < context->open_count; i++) {
+    for (unsigned i = 0; i < context->open_count; i++) {
         unsigned route = context->open[i];
 
         if (context->cls->is_idle[route] || ep_fd(context->eps[route]) >= 0)
@@ -67,9 +66,8 @@ void amg_wakeup_init(hg_context_t *context)
 void amg_wakeup_fini(hg_context_t *context)
 {
     struct amg_wakeup *wakeup = &context->wakeup;
-    unsigned i = 0;
 
-    for (i = 0; i < AMG_CQ_WAITERS; i++) {
+    for (unsigned i = 0; i < AMG_CQ_WAITERS; i++) {
         int fd = atomic_load_explicit(&wakeup->fds[i], memory_order_relaxed);
 
         if (fd >= 0)
@@ -89,14 +87,13 @@ static int fd_join(int all, int fd)
 static int fd_make(hg_context_t *context, int event_fd)
 {
     int all = epoll_create1(EPOLL_CLOEXEC);
-    unsigned i = 0;
     int err = 0;
 
     if (all < 0)
         return -1;
     if (fd_join(all, event_fd) != 0)
         goto close_all;
-    for (i = 0; i < context->open_count; i++) {
+    for (unsigned i = 0; i < context->open_count; i++) {
         int fd = ep_fd(context->eps[context->open[i]]);
 
         if (fd >= 0 && fd_join(all, fd) != 0)
@@ -152,14 +149,12 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
 
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
 {
-    unsigned i = 0;
-
     if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
         return false;
     amg_context_send_unsent(context);
     /* The rare endpoint may end the sleep: the next poll must check it. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
-    for (i = 0; i < context->open_count; i++) {
+    for (unsigned i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 
         if (!ep->transport->ep.arm(ep)) {
@@ -180,12 +175,11 @@ static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
     };
     uint64_t ms = (ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
     int count = epoll_pwait2(fd, events, EVENTS, &time, NULL);
-    int i = 0;
 
     /* Kernels before 5.11 count in milliseconds. */
     if (count < 0 && errno == ENOSYS)
         count = epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
-    for (i = 0; i < count; i++)
+    for (int i = 0; i < count; i++)
         if (events[i].data.fd == event_fd)
             return AMG_WAKEUP_SIGNAL;
     return count > 0 ? AMG_WAKEUP_EVENT : AMG_WAKEUP_TIMEOUT;
@@ -272,10 +266,9 @@ bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)
 bool amg_wakeup_is_core_shared(hg_context_t *context)
 {
     bool is_oversubscribed = false;
-    unsigned i = 0;
 
     /* Asks all drivers: each tells its peers where this thread runs. */
-    for (i = 0; i < context->open_count; i++) {
+    for (unsigned i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 
         if (ep->transport->ep.is_oversubscribed(ep))

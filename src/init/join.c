@@ -274,10 +274,9 @@ static hg_return_t cards_swap(const struct amg_node *node,
     const struct card *cards = node->cards;
     hg_return_t rc = node->boot->ops->allgather(
         node->boot, mine, sizeof(*mine), node->cards);
-    uint32_t i = 0;
 
     *ret_bad = NULL;
-    for (i = 0; rc == HG_SUCCESS && i < node->boot->size; i++)
+    for (uint32_t i = 0; rc == HG_SUCCESS && i < node->boot->size; i++)
         if (cards[i].ret != HG_SUCCESS && *ret_bad == NULL)
             *ret_bad = &cards[i];
     return rc;

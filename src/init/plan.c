@@ -383,7 +383,6 @@ hg_return_t HG_Get_na_protocol_info(
     struct na_protocol_info **end = &list;
     struct amg_uri uri;
     hg_return_t rc = HG_SUCCESS;
-    unsigned i = 0;
 
     if (!AMG_GIVEN(na_protocol_info_p))
         return HG_INVALID_ARG;
@@ -392,7 +391,7 @@ hg_return_t HG_Get_na_protocol_info(
         return HG_INVALID_ARG;
     }
     transports_find(info_string, all);
-    for (i = 0; all[i] != NULL && rc == HG_SUCCESS; i++)
+    for (unsigned i = 0; all[i] != NULL && rc == HG_SUCCESS; i++)
         rc = driver_add(all[i], info_string == NULL ? NULL : &uri, &end);
     if (rc == HG_SUCCESS && list == NULL)
         rc = HG_PROTONOSUPPORT;

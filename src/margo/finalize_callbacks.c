@@ -144,9 +144,7 @@ void amg_margo_callbacks_run(margo_instance_id mid, bool before)
 
 void amg_margo_callbacks_fini(margo_instance_id mid)
 {
-    unsigned before = 0;
-
-    for (before = 0; before < 2; before++) {
+    for (unsigned before = 0; before < 2; before++) {
         struct callback *callback = NULL;
 
         while ((callback = callback_take(mid, before != 0)) != NULL)

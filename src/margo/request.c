@@ -353,6 +353,13 @@ static void wait_beside_loop(
         req->mid, ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual));
 }
 
+/* Logs that another thread waits for the request; false. */
+static bool other_waits(const char *caller, const void *req)
+{
+    return AMG_CONTRACT_OF(caller, false,
+        "another thread waits for request %p, and will end it", req);
+}
+
 /* Waits until the request is over. False, logged: another thread waits for the
  * request, and will free it. */
 static bool request_wait(struct margo_request_struct *req)
@@ -369,9 +376,7 @@ static bool request_wait(struct margo_request_struct *req)
     amg_margo_waiter_init(&waiter);
     AMG_TEST_POINT("request.not_over");
     if (!request_attach(req, &waiter))
-        return AMG_CONTRACT_OF("margo_wait", request_is_over(req),
-            "another thread waits for request %p, and will end it",
-            (void *)req);
+        return request_is_over(req) || other_waits("margo_wait", req);
     if (may_stall)
         wait_beside_loop(req, &waiter);
     amg_margo_waiter_wait(&waiter, 1);
@@ -527,8 +532,9 @@ static void any_wait_woken(
 }
 
 /* Waits until a request is over, with one waiter for all. A request that occurs
- * twice becomes null in later elements, since it wakes only once. */
-static void any_wait(size_t count, margo_request *reqs)
+ * twice becomes null in later elements, since it wakes only once. False,
+ * logged: another thread waits for a request. */
+static bool any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;
     bool is_over = false;
@@ -559,6 +565,8 @@ static void any_wait(size_t count, margo_request *reqs)
             !state_change(reqs[i], (uintptr_t)&waiter, PENDING))
             wakes++;
     amg_margo_waiter_wait(&waiter, wakes);
+    return !is_over || request_is_over(reqs[attached]) ||
+           other_waits("margo_wait_any", reqs[attached]);
 }
 
 hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
@@ -572,13 +580,13 @@ hg_return_t margo_wait_any(size_t count, margo_request *reqs, size_t *index)
             "reqs is NULL, but count is %zu", count) ||
         !any_are_there(count, reqs, __func__))
         return HG_INVALID_ARG;
-    found = any_find(count, reqs, &some);
-    while (some != MARGO_REQUEST_NULL && found == count) {
+    while ((found = any_find(count, reqs, &some)) == count &&
+           some != MARGO_REQUEST_NULL) {
         ret = end_check(some->mid, "margo_wait_any()");
+        if (ret == HG_SUCCESS && !any_wait(count, reqs))
+            ret = HG_INVALID_ARG;
         if (ret != HG_SUCCESS)
             return ret;
-        any_wait(count, reqs);
-        found = any_find(count, reqs, &some);
     }
     *index = found;
     if (found == count)

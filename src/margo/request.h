@@ -43,7 +43,7 @@ struct margo_request_struct {
     void *arg;
     atomic_uint refs; /* of the poster, and of the operation */
     bool is_kept;     /* from the instance's pool, and not freed */
-    /* A time limit. Only the timer cancels the operation, because the
+    /* A time limit, which cancels the operation by its timer, because the
      * operation's end waits for the timer; before the post the timer is armed
      * again. */
     bool is_timed;

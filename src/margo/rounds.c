@@ -62,7 +62,6 @@ bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
 static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 {
     ABT_pool pool = ABT_POOL_NULL;
-    struct amg_link *link = NULL;
     unsigned count = 0;
 
     if (atomic_load_explicit(&loop_registry.count, memory_order_relaxed) < 2)
@@ -70,8 +69,8 @@ static bool has_other_in_pool(struct amg_margo_rounds *rounds)
     pool = pool_mine();
     amg_lock_lock(&registry_lock);
     rounds->pool = pool;
-    for (link = amg_list_first(&loop_registry.loops); link != NULL;
-         link = amg_list_next(&loop_registry.loops, link))
+    for (struct amg_link *link = amg_list_first(&loop_registry.loops);
+         link != NULL; link = amg_list_next(&loop_registry.loops, link))
         count +=
             amg_container_of(link, struct amg_margo_rounds, link)->pool == pool;
     amg_lock_unlock(&registry_lock);

@@ -280,12 +280,11 @@ hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id)
 bool amg_margo_rpcs_are_served(margo_instance_id mid)
 {
     struct amg_list *all = &mid->rpcs->all;
-    struct amg_link *link = NULL;
     bool is_served = false;
 
     amg_lock_lock(&mid->rpcs->lock);
-    for (link = amg_list_first(all); link != NULL && !is_served;
-         link = amg_list_next(all, link)) {
+    for (struct amg_link *link = amg_list_first(all);
+         link != NULL && !is_served; link = amg_list_next(all, link)) {
         const struct amg_margo_rpc *rpc =
             amg_container_of(link, struct amg_margo_rpc, link);
 

@@ -18,7 +18,6 @@ static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
     ABT_pool pools[8];
     size_t total = 0;
     int count = 0;
-    int i = 0;
 
     if (ABT_xstream_self(&self) != ABT_SUCCESS ||
         ABT_xstream_get_main_sched(self, &sched) != ABT_SUCCESS ||
@@ -28,7 +27,7 @@ static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
         count = (int)(sizeof(pools) / sizeof(pools[0]));
     if (ABT_sched_get_pools(sched, count, 0, pools) != ABT_SUCCESS)
         return 0;
-    for (i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         size_t size = 0;
 
         if (size_of(pools[i], &size) == ABT_SUCCESS)

@@ -149,10 +149,9 @@ static void runs_push(struct amg_mpi_api_run *runs, uint64_t *count,
     const struct amg_mpi_api_layout *from, int64_t at)
 {
     int64_t copy = 0;
-    uint64_t i = 0;
 
     for (copy = 0; copy < from->copies; copy++)
-        for (i = 0; i < from->count; i++)
+        for (uint64_t i = 0; i < from->count; i++)
             run_push(runs, count, from->runs[i].at + at + copy * from->stride,
                 from->runs[i].len);
 }
@@ -291,13 +290,12 @@ hg_return_t amg_mpi_api_layout_shift(
     struct amg_mpi_api_layout *layout, int64_t by)
 {
     struct reach reach;
-    uint64_t i = 0;
 
     if (layout->count == 0 || by == 0)
         return HG_SUCCESS;
     if (!reach_of(layout, 1, 0, by, &reach))
         return refuse_place();
-    for (i = 0; i < layout->count; i++)
+    for (uint64_t i = 0; i < layout->count; i++)
         layout->runs[i].at += by;
     layout->low = reach.low;
     layout->high = reach.high;
@@ -310,12 +308,11 @@ void amg_mpi_api_layout_fill(const struct amg_mpi_api_layout *layout,
     struct amg_segment *next = ret_segments;
     uint64_t end = 0; /* of the segment before `next` */
     int64_t copy = 0;
-    uint64_t i = 0;
 
     for (copy = 0; copy < layout->copies; copy++) {
         uint64_t at = base + (uint64_t)(copy * layout->stride);
 
-        for (i = 0; i < layout->count; i++) {
+        for (uint64_t i = 0; i < layout->count; i++) {
             const struct amg_mpi_api_run *run = &layout->runs[i];
             uint64_t first = at + (uint64_t)run->at;
 

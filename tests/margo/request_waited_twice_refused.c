@@ -64,6 +64,7 @@ int main(void)
     margo_request request = MARGO_REQUEST_NULL;
     ABT_thread thread = ABT_THREAD_NULL;
     ABT_pool pool = ABT_POOL_NULL;
+    size_t index = 0;
 
     alone_open(NULL, NULL);
     answer_id = MARGO_REGISTER(pair.mid, "answer", void, void, answer);
@@ -84,6 +85,7 @@ int main(void)
     for (unsigned i = 0; i < 10; i++)
         ABT_thread_yield();
     CHECK_RC(margo_wait(request), HG_INVALID_ARG);
+    CHECK_RC(margo_wait_any(1, &request, &index), HG_INVALID_ARG);
     CHECK(ABT_eventual_set(gate, NULL, 0) == ABT_SUCCESS);
     CHECK(ABT_thread_free(&thread) == ABT_SUCCESS);
     CHECK_RC(margo_destroy(handle), HG_SUCCESS);

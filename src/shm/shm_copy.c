@@ -6,20 +6,20 @@
  *   direct  memory of the peer's area, which is mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
- * Each way needs the same pid namespace. The peer's descriptor in /proc, which
- * the kernel opens to the same user, leads to the area. The kernel may forbid
- * cross-memory copies (Yama, seccomp), so the random word in the peer's head is
- * copied first. For all other transfers the peer copies (shm_bulk.c).
+ * Each way needs the same pid namespace. The area is mapped through the peer's
+ * descriptor in /proc, which the kernel opens to the same user. The kernel may
+ * forbid cross-memory copies (Yama, seccomp): copying the random word in the
+ * peer's head shows that. For all other transfers the peer copies (shm_bulk.c).
  *
  * This process copies only while the peer's table exposes the memory, and the
- * peer waits for the copy before it frees the memory (shm_keys.c). The pid of
- * a peer is used again during a copy only if the peer dies at that moment.
+ * peer waits for the copy before it frees the memory (shm_keys.c). The pid
+ * could name another process only if the peer died during the copy and its pid
+ * was reused at once.
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
- * much as copying RUN_COST bytes; so one call takes so many runs that the cost
- * of the call itself is negligible. A call copies less than requested where
- * memory ends: the next step requests the rest, and then the kernel returns the
- * error.
+ * much as copying RUN_COST bytes. A call takes up to RUNS_MAX runs, so its own
+ * cost does not matter. A call copies less than requested where memory ends:
+ * the next step requests the rest, and then the kernel returns the error.
  *
  * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
  * B in 8 us instead of 170, of 512 B in 42 instead of 188, of 4 KiB in 370
@@ -219,7 +219,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     if (fd < 0)
         return NULL;
     /* The file must not become shorter than the mapping: access would raise
-     * SIGBUS. And the file must be of the living peer, not of another. */
+     * SIGBUS. And the peer must live: another process may have its pid. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
@@ -327,7 +327,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* Copies the first bytes of both lists, as the first run allows. */
+/* Copies the first bytes of both lists; the first run decides the way. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)

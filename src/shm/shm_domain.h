@@ -35,8 +35,8 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
-/* States of an operation, besides those of a call. The words behind the state
- * may hold the reply. */
+/* States of an operation, besides those of a call. The words of amg_op.priv
+ * behind the state may hold a short reply. */
 enum amg_shm_op_state {
     AMG_SHM_OP_HOLDING =
         AMG_CALL_STATES, /* done; PTR: the arrival with the reply */
@@ -45,7 +45,7 @@ enum amg_shm_op_state {
 
 /* AMALGAM_SHM_COPY: which ways of copying are allowed. */
 enum amg_shm_copy {
-    AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment */
+    AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment: shm_copy.c */
     AMG_SHM_COPY_DIRECT,  /* direct, else segment */
     AMG_SHM_COPY_CMA,     /* cma, else segment */
     AMG_SHM_COPY_SEGMENT, /* always */
@@ -60,33 +60,33 @@ struct amg_shm_bulk {
     struct amg_pool pool;       /* of transfers */
     struct amg_table transfers; /* transfers by message; under the lock */
     uint32_t bounce_used;       /* a bit per bounce buffer; under the lock */
-    uint32_t bounce_reserved;   /* a bit per one with pages; under the lock */
+    uint32_t bounce_reserved; /* a bit per buffer with pages; under the lock */
 };
 
-/* State of an endpoint for puts and gets; all zero but the lists at the
- * start. */
+/* State of an endpoint for puts and gets; at the start all zero, except the
+ * lists. */
 struct amg_shm_bulk_ep {
     /* `ready`: transfers that the next poll continues; `blocked`: transfers
      * that wait for a bounce buffer. Under the lock. */
     struct amg_list ready;
     struct amg_list blocked;
-    /* Cost in bytes of the copies of posts since a poll last took operations
-     * from `done`: written under the lock, read without the lock. */
+    /* Cost in bytes of the copies made inside posts since a poll last took
+     * operations from `done`. Written under the lock, read without the lock. */
     _Atomic uint64_t copied;
 };
 
-/* State of a peer for puts and gets; all zero at the start. The first step of a
- * copy finds the ways of copying that work. */
+/* State of a peer for puts and gets; all zero at the start. The first copy to
+ * or from the peer finds the ways of copying that work. */
 struct amg_shm_bulk_peer {
     struct amg_lock lock; /* held while the ways are found */
     /* 1: `table`, `accessor` and the area are set, and constant. Release by the
      * thread that set them, acquire by others. */
     _Atomic uint32_t is_known;
-    /* 1: cross-memory copies are allowed; withdrawn when one is refused. */
+    /* 1: cross-memory copies are allowed; 0 after the kernel refused one. */
     _Atomic uint32_t has_cma;
-    /* 1: the peer closed or died, and posts do not copy. A hint: a post that
-     * misses it copies as if before the end. Written under the lock, read
-     * without the lock. */
+    /* 1: the peer closed or died, and posts no longer copy. A post that still
+     * reads 0 copies as it would have before: that is harmless. Written under
+     * the lock, read without the lock. */
     _Atomic uint32_t is_gone;
     struct amg_shm_key_table *table;
     struct amg_shm_accessor *accessor; /* NULL: segment only */
@@ -135,11 +135,11 @@ struct amg_shm_link {
     struct amg_shm_out out;
     struct amg_shm_context *context; /* at the peer */
     uint32_t slot;
-    uint64_t claim; /* of the slot, live; 0: no slot yet */
+    uint64_t claim; /* value of the slot's live claim; 0: no slot */
     uint8_t context_id;
     int doorbell; /* FIFO of the context, opened at the first wakeup; or -1 */
-    /* Messages without credits that wait for room. `control`: messages of the
-     * library itself, which leave first; `queue`: replies. */
+    /* Messages that take no credit, and wait for room. `control`: messages of
+     * the library itself, which leave first; `queue`: replies. */
     struct amg_list control;
     struct amg_list queue;
     bool lacks_memory;    /* /dev/shm had no room for a ring */
@@ -162,7 +162,7 @@ struct amg_shm_peer {
     uint8_t warned;        /* a bit per warning already logged about the peer */
     uint8_t context;       /* context that sent the last request */
     bool has_failed_wake;  /* a wakeup failed; the peer may be blocked */
-    bool has_refused;      /* the peer could not map our segment; GONE */
+    bool has_refused;      /* the peer cannot map our segment, and is GONE */
     uint32_t msgbufs_held; /* the peer's msgbufs and blocks in arrivals */
     uint32_t msgbufs_lent; /* our msgbufs and blocks lent to the peer */
     struct amg_flow_peer calls;
@@ -196,7 +196,7 @@ struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
-    uint8_t context_id; /* of the inbox; does not depend on the claim */
+    uint8_t context_id; /* of the inbox; the sender may change the claim */
     uint32_t seen;      /* in.head at the last check for silent rings */
     bool is_active;
     bool is_leaving;      /* the writer stopped: freed when empty */
@@ -205,14 +205,14 @@ struct amg_shm_inring {
 
 /* Inbox of one context. Belongs to the progress owner while an endpoint is
  * open, and is guarded by the lock otherwise. Created when the context is first
- * opened, or the domain closes. Lives as long as the domain, because replies
- * may arrive after the endpoint closed. */
+ * opened, or when the domain closes and has to refuse requests to it. Lives as
+ * long as the domain, because replies may arrive after the endpoint closed. */
 struct amg_shm_inbox {
     struct amg_shm_domain *domain;
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
-    uint32_t sleeps; /* waits announced so far */
+    uint32_t sleeps; /* announced waits times AMG_SHM_SLEEP_NEXT */
     /* FIFO of the context, kept until the domain closes; or -1. */
     int doorbell;
     uint32_t bytes_due;             /* wakeups whose byte was not read yet */
@@ -230,7 +230,7 @@ enum amg_shm_due {
                               * replies */
     AMG_SHM_DUE_BULK = 2,    /* bulk.ready is not empty */
     AMG_SHM_DUE_LEAVING = 4, /* writers of rings stopped */
-    AMG_SHM_DUE_WAIT = 8,    /* a wait was announced, and ends with the poll */
+    AMG_SHM_DUE_WAIT = 8,    /* a wait was announced; the poll ends it */
     AMG_SHM_DUE_ALL = 15,
 };
 
@@ -242,7 +242,7 @@ struct amg_shm_ep {
     _Atomic uint32_t due;
     uint32_t until_rare;  /* polls until the next one that checks rare events */
     uint32_t rare_polls;  /* polls that checked them */
-    struct amg_list done; /* operations for the next poll; under the lock */
+    struct amg_list done; /* ended operations; under the lock */
     uint64_t checked_ns;  /* when peers were last checked */
     int epoll;            /* the descriptor to wait on, or -1 */
     struct amg_shm_bulk_ep bulk;
@@ -290,9 +290,9 @@ struct amg_shm_domain {
         uint64_t tick_ns;  /* period of `timer`; 0: disarmed */
         uint32_t pidfds;   /* number of pidfds */
         bool lacks_pidfds; /* there may be peers without a pidfd */
-        bool has_unseen;   /* rings of ours may not be opened by their reader */
+        bool has_unseen;   /* a ring of ours may still be UNSEEN */
     } deaths;
-    uint64_t unmapped_since_ns; /* senders cannot be mapped since then; or 0 */
+    uint64_t unmapped_since_ns; /* no sender could be mapped since then; or 0 */
     uint64_t refused;  /* last peer logged as refused, by incarnation; or 0 */
     uint64_t refusing; /* last peer logged as refusing this process; or 0 */
 

@@ -44,7 +44,7 @@ static void doorbell_close(struct amg_shm_ep *ep)
     ep->epoll = -1;
 }
 
-/* Creates the descriptor of an endpoint, and the FIFO of its inbox.
+/* Creates the epoll set of an endpoint, and the FIFO of its inbox.
  * HG_NA_ERROR. */
 static hg_return_t doorbell_open(struct amg_shm_ep *ep)
 {
@@ -92,7 +92,7 @@ static void poll_closed_locked(struct amg_shm_inbox *inbox)
     AMG_ASSERT(!inbox->is_open);
     if (amg_shm_inbox_has_events(inbox))
         amg_shm_inrings_events_locked(inbox);
-    /* All cells that are there now, but no endless stream of a busy peer. */
+    /* Bounded: a busy peer may add cells without end. */
     if (amg_shm_inbox_find(inbox, &at))
         (void)amg_shm_msg_take_locked(
             inbox, NULL, at, inbox->active_count * AMG_SHM_CELLS, NULL);
@@ -112,7 +112,7 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
 }
 
 /* Logs peers that have been silent for long, or finds that they are dead: the
- * pidfd of a peer that called exec() does not tell. */
+ * pidfd does not tell that the peer called exec(). */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *next = NULL;
@@ -328,7 +328,7 @@ static void cpu_publish(struct amg_shm_ep *ep)
         cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
 }
 
-/* Whether a poll would find something now. */
+/* Whether a poll would find work besides its rings now. */
 static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
@@ -361,7 +361,8 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
     return !is_busy;
 }
 
-/* The last check, after the fence. False: deferred messages have room now. */
+/* The last check, after the fence: retries deferred messages. False: there is
+ * work besides the rings, so poll. */
 static bool block_confirm(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);

@@ -5,15 +5,14 @@
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
  * In the same pid namespace, pid and start time of the owner tell whether it is
- * alive. Pid and time are right also if the pid was used again, for two classes
- * of one process, after an exec(), and for a process whose forked child would
- * keep a file lock. A pid of another namespace means nothing here; but each
- * owner holds an flock on its segment, so a process that gets the lock knows
- * that the owner is dead.
+ * alive: also if the pid was reused, for two classes of one process, after an
+ * exec(), and where a forked child would keep a file lock. A pid of another
+ * namespace means nothing here; but each owner holds a shared flock on its
+ * segment, so a process that gets the exclusive lock knows that the owner is
+ * dead.
  *
- * An owner of unknown state, because /proc cannot be read or no descriptor is
- * left, counts as alive: a file is removed only if its owner is certainly dead,
- * or by the process that has its lock.
+ * An owner of unknown state (/proc cannot be read, or no descriptor is left)
+ * counts as alive unless its flock is free.
  *
  * The segments of the ranks of a job have a name only until all ranks mapped
  * them, and their doorbells have none (amg_shm_node_unname): so a job that is
@@ -98,9 +97,9 @@ static uint64_t stat_number(const char *text, int number)
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
-/* The start time, and above its TIME_BITS the stack's address, which tells
- * programs apart: exec() keeps the time, and puts the stack elsewhere. The
- * upper bits are 0 where this process may not read the address. */
+/* The start time in the low TIME_BITS; above them the stack's address, which
+ * tells programs apart: exec() keeps the time, and puts the stack elsewhere.
+ * The upper bits are 0 where this process may not read the address. */
 static uint64_t stat_start(const char *text)
 {
     return stat_number(text, STAT_START_TIME) |

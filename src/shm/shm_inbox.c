@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inbox of a context: the rings of its senders, those of them that polls read,
- * and the FIFO that wakes its owner.
+/* Inbox of a context: the rings of its senders, of which polls read the active
+ * ones, and the FIFO that wakes its owner.
  *
  * A poll reads the active rings only. The `poll_state` of an inactive ring
  * tells its writer to set the bit of the slot and the event of the context
@@ -8,10 +8,10 @@
  * stay active, because a message by an event takes 0.2 us more.
  *
  * Blocking without missing a message takes a barrier in every process
- * (shm_ring.h). The barrier interrupts processes that are just waking: 5 us and
- * more of a call between two processes that block. So the first message after a
- * wait activates its ring, and the second one sets POLLED: a reader that blocks
- * again before the second message needs no barrier. Model:
+ * (shm_ring.h). The barrier interrupts processes that are just waking, and adds
+ * 5 us and more to a call between two processes that block. So the first
+ * message after a wait only activates its ring, and the second one sets POLLED:
+ * a reader that blocks again before the second message needs no barrier. Model:
  * tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 

@@ -8,8 +8,8 @@
 
 #include "shm/shm_domain.h"
 
-/* Registers this process for the barriers of others; false: the kernel has
- * none, or AMALGAM_SHM_FENCE turns them off. */
+/* Registers this process for the membarrier() of others; false: the kernel
+ * lacks it, or AMALGAM_SHM_FENCE turns it off. */
 bool amg_shm_has_membarrier(void);
 
 /* Called when the domain closes. */

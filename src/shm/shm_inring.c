@@ -20,8 +20,8 @@
 #include "shm/shm_files.h"
 #include "shm/shm_peer.h"
 
-/* How long a new sender waits for a free descriptor, or memory, to map its
- * segment. */
+/* How long this process tries to map the segment of a new sender while it has
+ * no free descriptor or memory. */
 #define MAP_WAIT_NS (1000 * AMG_NS_PER_MS)
 
 /* Makes the slot available to the next sender. */

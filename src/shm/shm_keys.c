@@ -2,12 +2,11 @@
 /* Table of the memory that a process exposes: its entries, and the slots of the
  * peers that access them.
  *
- * The exposer trusts only its private records; the table in the segment is a
- * copy of the records to which every peer can write.
+ * The exposer trusts only its private records: the table in the segment is a
+ * copy that every peer can write.
  *
  * To remove memory, the exposer closes the entry, waits until the accesses of
- * own threads and of accessors have ended, and then frees the record. The copy
- * of an accessor that died has ended, too. */
+ * own threads and of living accessors have ended, and then frees the record. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -151,7 +150,7 @@ static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)
     *list = index;
 }
 
-/* Allocates with the lock held, which is rare: the table only doubles. */
+/* Allocates with the lock held, which is rare: `records` doubles each time. */
 static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
 {
     uint32_t cap = exposer->cap == 0 ? RECORDS_FIRST : 2 * exposer->cap;

@@ -65,8 +65,8 @@ enum amg_shm_entry_bits {
 };
 
 struct amg_shm_entry {
-    /* The serial number in the upper half, the bits in the lower half. Accesses
-     * that found the entry live end before the other fields change. */
+    /* Upper half: the serial number; lower half: the bits. The other fields
+     * change only after all accesses that found the entry live have ended. */
     _Atomic uint64_t state;
     _Atomic uint32_t count;
     /* The accessors that announced an access since the entry became live:
@@ -112,14 +112,14 @@ struct amg_shm_key {
 
 static_assert(sizeof(struct amg_shm_key) <= AMG_KEY_LEN_MAX, "must fit a key");
 
-/* A requested access to exposed memory: bytes from a segment on. */
+/* A requested access to exposed memory, which may span several segments. */
 struct amg_shm_access {
     struct amg_shm_key key;
     uint32_t segment;
     uint32_t direction; /* a bit of enum amg_mem_flags */
     uint64_t offset;    /* from the start of the segment */
     uint64_t len;
-    bool goes_on;    /* the rest of an access: may begin behind the segment */
+    bool goes_on; /* the rest of an access: `offset` may exceed the segment */
     uint8_t context; /* the exposer's context that serves it, if the exposer
                         copies */
 };
@@ -151,15 +151,14 @@ struct amg_shm_exposer {
     uint32_t free_beyond; /* the first free slot without one */
     uint32_t serial;      /* of the newest memory */
     uint32_t list_end;    /* the list was never used from this index on */
-    uint32_t *
-        list_next; /* by start of a free list: the next one of the same class */
+    uint32_t *list_next;  /* next free list of the class, by start */
     uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free list; 0: none */
 };
 
-/* `salt` is random; `region` is set after the call. */
+/* `salt` is random; the caller sets `region` afterwards. */
 void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
     struct amg_shm_key_table *table, uint64_t salt, amg_shm_life_fn life);
-/* All memory was removed. */
+/* To be called when all memory was removed. */
 void amg_shm_exposer_fini(struct amg_shm_exposer *exposer);
 
 /* The slots reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
@@ -202,7 +201,7 @@ struct amg_shm_accessor_id {
  * dead. */
 struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
     const struct amg_shm_accessor_id *who, amg_shm_life_fn life);
-/* Accepts NULL. No access is in progress. */
+/* Accepts NULL. To be called when no access is in progress. */
 void amg_shm_access_release(struct amg_shm_accessor *accessor);
 
 /* Rest of a peer's exposed memory from one byte on, as its table describes

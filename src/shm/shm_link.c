@@ -27,9 +27,9 @@
  * ASLEEP.
  *
  * Unrelated processes can open a FIFO by its name or, where the segment has
- * lost its name (amg_shm_node_unname), as a descriptor of its owner. A sender
- * opens the FIFO for reading, too, so that a write raises no signal when the
- * owner is gone.
+ * lost its name (amg_shm_node_unname), through the owner's descriptor in /proc.
+ * A sender opens the FIFO for reading, too, so that a write raises no signal
+ * when the owner is gone.
  *
  * Other threads of this process put their posts on lists of the endpoint, under
  * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Models:
@@ -95,7 +95,7 @@ static int doorbell_open(const struct amg_shm_context *context,
     }
     doorbell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
-    /* The owner closed or died, and another file has the descriptor. */
+    /* The owner closed or died, and another file has that number. */
     if (doorbell >= 0 && (fstat(doorbell, &status) != 0 ||
                              (uint32_t)status.st_ino != (uint32_t)word)) {
         amg_spare_close(doorbell);
@@ -233,7 +233,8 @@ static void link_leave_locked(
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
-    /* After this domain closed, the slot may belong to another process. */
+    /* If this domain is closed, the peer may have freed the slot, and another
+     * process may have claimed it. */
     if (claim != 0 && atomic_compare_exchange_strong_explicit(
                           &peer->region.claims[link->slot], &claim,
                           amg_shm_claim_in(claim, AMG_SHM_CLAIM_LEAVING),
@@ -309,7 +310,7 @@ static void end_raise(const struct amg_shm_region *region, uint32_t end)
         ;
 }
 
-/* Claims a free slot; false: none is free. */
+/* Claims a free slot; false: none is free, or no room for claims. */
 static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     const struct amg_shm_region *own = &peer->domain->region;

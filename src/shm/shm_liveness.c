@@ -110,9 +110,9 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* All cells of a peer in `inbox` were read: calls of its context that still
+/* All cells of a peer in `inbox` were read: calls of that context that still
  * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
- * all other inboxes were read, too. */
+ * other inboxes were read, too, so that cancelled calls end, of any context. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;
@@ -213,7 +213,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
         return RETRY_NS;
     while (domain->deaths.has_unseen &&
            (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        /* The peer may refuse this process, and could not wake it. */
+        /* A peer that refuses this process cannot wake it. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             amg_shm_link_has_state_locked(peer, AMG_SHM_UNSEEN))
             return CHECK_NS;

@@ -267,7 +267,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit; a message returns several credits. */
+/* Owes the peer one more credit; one message returns several of them later. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -278,7 +278,8 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* Refuses a request: tells the origin if it waits. False: no memory. */
+/* Refuses a request, and tells its origin if that waits for a reply. False: no
+ * memory. */
 AMG_NOINLINE static bool request_refuse_locked(
     struct message message, uint32_t code)
 {
@@ -526,10 +527,9 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
     return true;
 }
 
-/* Takes a cell of a transfer: first the credits, which any cell may have; then
- * the rest, without the lock because that may copy much, but with the lock if
- * the context is closed, as the lock guards its inbox then. False: no cell of a
- * transfer. */
+/* Takes a cell of a transfer: first its credits, then the rest, which may copy
+ * much and so runs without the lock. The lock is kept if the context is closed,
+ * because it guards the inbox then. False: no cell of a transfer. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
@@ -554,8 +554,8 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     return true;
 }
 
-/* Takes the messages of a ring that has some, as far as there is memory.
- * Returns how many of `left` are left. */
+/* Takes at most `left` messages of a ring that is not empty, until memory runs
+ * out. Returns `left` minus the number of messages taken. */
 static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
 {

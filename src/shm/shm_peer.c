@@ -92,8 +92,8 @@ void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
     if (peer->pidfd < 0)
         return;
     AMG_ASSERT(peer->domain->deaths.epoll >= 0);
-    /* close() does not remove the pidfd from the set if a forked child has it,
-     * too. */
+    /* close() does not remove the pidfd from the epoll set if a forked child
+     * has it, too. */
     (void)epoll_ctl(
         peer->domain->deaths.epoll, EPOLL_CTL_DEL, peer->pidfd, NULL);
     close(peer->pidfd);
@@ -193,8 +193,8 @@ static struct amg_shm_peer *peer_known_locked(
     return peer;
 }
 
-/* Copies all but name and incarnation, which other threads read without the
- * lock and which are equal. */
+/* Copies all but name and incarnation: both are equal already, and other
+ * threads read them without the lock. */
 static void region_take(
     struct amg_shm_region *region, const struct amg_shm_region *mapped)
 {

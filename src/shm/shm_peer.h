@@ -19,8 +19,8 @@ void amg_shm_peers_fini(struct amg_shm_domain *domain);
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
-/* The peer of that name and incarnation, with a reference; an unknown one is
- * UNMET. NULL: no memory. */
+/* The peer of that name and incarnation, with a reference; a new peer is UNMET.
+ * NULL: no memory. */
 struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
 /* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
@@ -42,7 +42,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 /* Closes the pidfd: the kernel no longer reports the death of the peer. */
 void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer);
 
-/* Unmaps the peer's area and frees the slot for accesses in its table. */
+/* Unmaps the peer's area, and frees our accessor slot in the peer's table. */
 void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk);
 /* Frees the peer and all that belongs to it. */
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);

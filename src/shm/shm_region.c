@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mapped files of /dev/shm: the segment of a domain, its creation and the
- * mapping of a peer's, and memory that one process of a node writes for the
- * others.
+/* Mapped files of /dev/shm: segments, created here or mapped from peers, and
+ * node memory, which one process of a node writes for the others.
  *
  * A file is created without a name, locked by flock(), and named when complete.
  * Pages are reserved before the first write: then too few pages are an error,
  * and not the end of the process by SIGBUS.
  *
- * The memory of a node loses its name as soon as all its users have mapped it.
- * Until then its creator holds the lock; so a name that a killed creator left
- * is removed like its other files (shm_files.c). */
+ * Node memory loses its name as soon as all its users have mapped it. Until
+ * then its creator holds the lock; so a name that a killed creator left is
+ * removed like a segment (shm_files.c). */
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 

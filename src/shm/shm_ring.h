@@ -40,7 +40,7 @@
  *
  *   writer                        reader
  *   seq = number                  poll_state = DORMANT
- *   (nothing)                     membarrier
+ *   (no fence)                    membarrier
  *   if (poll_state != POLLED)     if (seq == expected)
  *       events                        poll_state = POLLED
  *
@@ -126,11 +126,11 @@ struct amg_shm_cell {
 };
 
 enum amg_shm_poll_state {
-    AMG_SHM_UNSEEN,  /* the reader has not opened it, and checks events only */
+    AMG_SHM_UNSEEN,  /* the reader has not opened the ring yet */
     AMG_SHM_DORMANT, /* the writer sets events for the reader */
     AMG_SHM_POLLED,  /* the reader reads it in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
-    AMG_SHM_REFUSED, /* the reader cannot reach the writer and never reads it */
+    AMG_SHM_REFUSED, /* the reader refused the writer, and never reads */
 };
 
 struct amg_shm_ring {
@@ -139,7 +139,7 @@ struct amg_shm_ring {
     /* Dekker with `consumed`; cleared by the reader, which then wakes the
      * writer. */
     _Atomic uint32_t is_full;
-    /* Dekker with `seq`, see the table of orders. */
+    /* Dekker with `seq`, see the first comment. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t poll_state;
     /* Returns cells: release store after reading them, acquire load by the
      * writer before it writes them again. */
@@ -247,8 +247,8 @@ static inline void *amg_shm_cell_more(struct amg_shm_cell *cell)
     return &cell->cookie;
 }
 
-/* Writes the bytes behind the first of `cells` cells of a message into the
- * cells after out->cell. Copies whole cells: `bytes` has room for them. */
+/* Writes the bytes that do not fit into the first of the `cells` cells of a
+ * message, into the cells after out->cell. Reads whole cells from `bytes`. */
 static inline void amg_shm_out_continue(
     struct amg_shm_out *out, const void *bytes, uint32_t cells)
 {
@@ -292,7 +292,7 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
            out->tail;
 }
 
-/* After a push: if no poll was idle since the push before, more may follow. */
+/* After a push; prefetches in a burst: no poll was idle since the last push. */
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
@@ -322,8 +322,8 @@ static inline bool amg_shm_in_report(struct amg_shm_in *in)
     return atomic_load_explicit(&in->ring->is_full, memory_order_relaxed) != 0;
 }
 
-/* Reads the bytes behind the first of `cells` cells of a message. If a faulty
- * writer did not write the further cells, other bytes of the ring are read. */
+/* Reads the bytes that are not in the first of the `cells` cells of a message.
+ * If a faulty writer did not write the further cells, reads older bytes. */
 static inline void amg_shm_in_continue(
     const struct amg_shm_in *in, void *bytes, uint32_t cells)
 {
@@ -341,7 +341,7 @@ static inline void amg_shm_in_continue(
 }
 
 /* Moves behind `cells` (below AMG_SHM_REPORT) cells, whose bytes are no longer
- * used. True: as of amg_shm_in_report(). */
+ * used. True: as amg_shm_in_report(). */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
 {
     in->head += cells;

@@ -16,13 +16,13 @@
  *                   260 KiB      8              msgbuf
  *
  * The keys and each later part begin on a page of their own; the parts before
- * the keys are so small that a peer of a domain with few contexts touches one
- * page of them, and its ring. The file has its full length from the start, but
- * no memory: pages are reserved before their first use, because a write to a
- * page that /dev/shm has no room for raises SIGBUS. The head holds the offsets.
- * A process that maps a segment checks the head once, copies what it needs to
- * private memory, and never reads the head again, so a faulty owner can corrupt
- * messages but not the addresses that its peers use.
+ * the keys are small: a peer of a domain with few contexts touches only one
+ * page of them, besides its own ring. The file has its full length from the
+ * start, but no memory: pages are reserved before their first use, because a
+ * write to a page that /dev/shm has no room for raises SIGBUS. The head holds
+ * the offsets. A process that maps a segment checks the head once, and then
+ * uses a private copy of its offsets and counts: a faulty owner can corrupt
+ * messages, but not the addresses that its peers use.
  *
  * The file is created without a name and linked when it is complete, so no
  * other process can mistake an unfinished segment for a stale one. The default
@@ -54,7 +54,7 @@ enum {
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
     AMG_SHM_KEY_TABLE_LEN = 4 << 20,
-    /* Reserved with the segment: room for 191 accessors, which write there. */
+    /* Reserved with the segment: 191 slots of accessors, which peers write. */
     AMG_SHM_KEY_TABLE_FIRST_PAGES = 3,
     AMG_SHM_BOUNCE_TOTAL_LEN = 2 << 20, /* bulk data through the segment */
 };
@@ -70,7 +70,7 @@ struct amg_shm_head {
     uint32_t pid;
     uint32_t message_len;
     char name[AMG_SHM_NAME_CAP];
-    uint64_t probe;      /* a random number */
+    uint64_t probe;      /* a random number, for cma_works() of peers */
     uint64_t probe_addr; /* address of `probe` at the owner */
     uint64_t area_base;  /* the owner's amg_area; area_len 0: none */
     uint64_t area_len;
@@ -115,23 +115,23 @@ enum amg_shm_sleep {
 enum amg_shm_context_state {
     AMG_SHM_CONTEXT_NEVER, /* never had an endpoint */
     AMG_SHM_CONTEXT_OPEN,
-    AMG_SHM_CONTEXT_CLOSED, /* had one, or gets none: requests are refused */
+    AMG_SHM_CONTEXT_CLOSED, /* closed, or will never open: refuses requests */
 };
 
 /* State shared by a context and its senders, besides the rings. */
 struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; senders OR
-     * bits into it, the owner exchanges it when it is not 0. */
+     * bits into it, the owner exchanges it for 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
-    /* Bit i stands for all slots that are i modulo AMG_SHM_BITS: a ring of
-     * these has cells, is new, or lost its writer. */
+    /* Bit i stands for all slots whose index is i modulo AMG_SHM_BITS. Set: the
+     * ring of such a slot has cells, is new, or lost its writer. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
     /* Dekker with `events`: see shm_link.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
     _Atomic uint32_t cpu;     /* cpu of the last wait, + 1; 0 unknown */
-    /* The owner's descriptor of the doorbell FIFO, + 1, and the low half of the
-     * inode; 0: the FIFO has a name. Published by `sleep`. */
+    /* Upper half: the owner's descriptor of the doorbell FIFO, + 1; lower half:
+     * low bits of the inode. 0: the FIFO has a name. Published by `sleep`. */
     _Atomic uint64_t doorbell;
 };
 
@@ -211,7 +211,7 @@ struct amg_shm_msgbuf {
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
-    int fd;          /* with the flock; own segment only, -1 at peers */
+    int fd;          /* holds the flock; own segment only, -1 at peers */
     bool is_unnamed; /* the name was removed; own segment only */
     uint64_t inode;  /* of the file; peers only */
     char name[AMG_SHM_NAME_CAP];
@@ -240,7 +240,7 @@ static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
                &region->head->is_closed, memory_order_acquire) != 0;
 }
 
-/* End of the range of slots, from 0 on, that may have been claimed. */
+/* No claim of a slot from this index on was ever live. */
 static inline uint32_t amg_shm_region_slot_end(
     const struct amg_shm_region *region)
 {
@@ -260,7 +260,7 @@ static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
 }
 
 /* Number of blocks of a kind, and bytes of such a block: room for 16, 64 or 256
- * KiB of arguments, the line `is_lent`, and what a message has besides. */
+ * KiB of arguments, the line `is_lent`, and headers. */
 static inline uint32_t amg_shm_block_count(unsigned kind)
 {
     AMG_ASSERT(kind < AMG_SHM_BLOCK_KINDS);

@@ -93,8 +93,8 @@ static inline bool fits_into_cells(const struct outgoing *message)
                &message->link->out, amg_shm_run_cells(message->len));
 }
 
-/* Whether there is a cell, and the bytes fit into the free cells, or are in a
- * msgbuf. */
+/* Whether the ring has a free cell, and the bytes either fit into the free
+ * cells or are in a msgbuf. */
 static AMG_INLINE bool is_sendable(
     const struct amg_shm_buf *buf, const struct outgoing *message)
 {
@@ -185,7 +185,7 @@ bool amg_shm_send_buf_locked(struct amg_shm_buf *buf)
     return buf_send_locked(buf) != SENT_NOT;
 }
 
-/* Writes a message that may have to wait into its buf. */
+/* Stores the fields of a message in its buf, in which it may have to wait. */
 static void buf_address(struct amg_shm_buf *buf, struct outgoing message,
     uint8_t target_context, struct amg_op *op, struct amg_ep *ep)
 {

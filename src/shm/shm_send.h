@@ -99,8 +99,8 @@ struct amg_shm_buf *amg_shm_buf_heap_locked(
 /* Moves the bytes of a heap buf, which leaves now, to a buf with a msgbuf;
  * NULL: no msgbuf is left for the peer. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which an addressed message waits: `buf`, or a copy on the heap,
- * and `buf` stays the caller's. NULL: no memory. */
+/* The buf in which an addressed message waits: `buf`, or a copy on the heap;
+ * then `buf` stays the caller's. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

@@ -58,7 +58,8 @@ static bool bounce_is_free_locked(const struct amg_shm_transfer *transfer)
 }
 
 /* Takes a bounce buffer for a fragment to `peer`, if possible a buffer with
- * pages. HG_BUSY: all possible ones are in use; HG_NOMEM: none is possible. */
+ * pages. HG_BUSY: wait until a buffer in use is free; HG_NOMEM: /dev/shm has no
+ * room, and no buffer is in use. */
 static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_bounce)
 {
@@ -266,7 +267,7 @@ void amg_shm_transfer_done(struct amg_shm_domain *domain,
     fragment =
         fragment_find_locked(domain, peer, context_id, cell, &done, &transfer);
     is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (fragment != NULL && is_over) /* the user may reuse the memory */
+    if (fragment != NULL && is_over) /* no copy: the user owns the memory */
         fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
     amg_shm_bulk_unlock(domain, has_lock);
     if (fragment == NULL)

@@ -244,8 +244,9 @@ static void transport_limits(
 
 /* Requests that keep this process from closing while the peer lives. The ranks
  * of a job close together, so a rank first waits until its requests were
- * answered or handled. Other peers serve the requests in their rings after this
- * process is gone, if they have mapped its segment before. */
+ * answered or handled. Other peers serve the requests in our rings after this
+ * process is gone; only a peer that has not mapped our segment yet (UNSEEN)
+ * cannot. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
@@ -323,7 +324,7 @@ static bool transport_abandon(struct amg_domain *base)
     return owing_log(amg_shm_domain_of(base), true);
 }
 
-/* Only the reader of a ring knows what was read, and reports it in steps. */
+/* The count of unread cells is an upper bound: readers report in steps. */
 static void links_write_state_locked(
     const struct amg_shm_peer *peer, struct amg_state *state)
 {
@@ -384,7 +385,7 @@ static void transport_write_state(
         state, "received messages in use", amg_shm_msg_held_locked(domain));
     amg_state_add(state, "message buffers being filled or waiting",
         amg_shm_buf_taken_locked(domain));
-    /* NOTE(not a leaf lock): the pool's own is taken inside. */
+    /* NOTE(not a leaf lock): amg_pool_live() takes the pool's lock. */
     amg_state_add(state, "transfers", amg_pool_live(&domain->bulk.pool));
     amg_state_end(state);
     amg_bias_unlock(&domain->lock);
@@ -406,7 +407,7 @@ static void close_tell_locked(struct amg_shm_domain *domain)
             amg_shm_link_raise_all(peer);
 }
 
-/* After this, the domain sends nothing: the peers free the rings to them. */
+/* After this, the domain sends nothing, and its peers free our rings. */
 static void transport_stop(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);

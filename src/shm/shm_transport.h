@@ -22,13 +22,13 @@ void amg_shm_node_id(
  * HG_NA_ERROR. */
 hg_return_t amg_shm_node_check(const struct amg_domain *domain,
     const struct amg_shm_id *id, bool *ret_needs_name);
-/* Removes the name of the segment of `domain`, before it has a context, if all
- * peers may open our descriptors. So a job that is killed later leaves no
- * file. */
+/* Unlinks the file of the segment, so that a job that is killed later leaves
+ * none. Called before `domain` has a context, and only if all peers can open
+ * our descriptors. */
 void amg_shm_node_unname(struct amg_domain *domain);
 
-/* Takes over the `count` ranks of the node, from amg_mem_alloc(), in the order
- * of ranks; once. All ranks passed amg_shm_node_check(). */
+/* Takes ownership of `ranks`: the `count` ranks of the node, sorted, in memory
+ * of amg_mem_alloc(). Called once. All ranks passed amg_shm_node_check(). */
 void amg_shm_node_join(
     struct amg_domain *domain, struct amg_shm_rank *ranks, uint32_t count);
 /* The peer of another rank of the node, with a reference. The peer's segment is
@@ -45,9 +45,9 @@ extern const struct amg_transport amg_shm_transport;
 /* Bytes of /dev/shm that the segment of one rank takes. */
 struct amg_shm_need {
     uint32_t contexts; /* of each rank */
-    uint64_t opened;   /* after the open, */
-    uint64_t called;   /* after all ranks called each context, */
-    uint64_t most;     /* and with all long messages and bulk data */
+    uint64_t opened;   /* after the open */
+    uint64_t called;   /* after all ranks called each context */
+    uint64_t most;     /* at most: with long messages and bulk data */
 };
 
 /* For a class opened by `how` on a node of `ranks` ranks. */

@@ -43,11 +43,12 @@ uint64_t amg_checksum_add(
  * length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and the
  * bulk descriptor to fetch them by.
  *
- * The sender chooses both checksums, and the receiver checks those present.
- * The sum of the head is a CRC16 of head and user's header, computed with the
- * field as 0, and a result of 0 written as 0xffff. The sum depends on no flag,
- * so that a damaged flag cannot disable it. The sum of the arguments is a
- * CRC32; AMG_HEADER_SUMMED without a checksum of the head is an error. */
+ * The sender chooses which of the two checksums it writes; the receiver checks
+ * those present. The sum of the head is a CRC16 of head and user's header,
+ * computed with the field as 0, and a result of 0 written as 0xffff. No flag
+ * announces this sum, so that a damaged flag cannot disable it. The sum of the
+ * arguments is a CRC32; AMG_HEADER_SUMMED without a checksum of the head is an
+ * error. */
 
 enum {
     AMG_HEADER_LEN = 16,
@@ -61,7 +62,7 @@ enum {
 enum amg_header_flags {
     AMG_HEADER_MORE = 1,    /* arguments must be fetched */
     AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
-    AMG_HEADER_ACK = 4, /* a long reply was fetched; with an answer: a probe */
+    AMG_HEADER_ACK = 4, /* a long reply was fetched; two-way: liveness probe */
     AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
     AMG_HEADER_SEVERAL = 16,   /* the arguments are records (wire/records.h) */
     AMG_HEADER_FLAGS_ALL = 31, /* any other bit belongs to a later version */
@@ -85,7 +86,7 @@ static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
         magic | (uint64_t)AMG_HEADER_VERSION << 8 | (uint64_t)flags << 16);
 }
 
-/* Does a message begin with such a head? */
+/* Does a message begin with the word of amg_header_plain()? */
 static inline bool amg_header_is_plain(
     const void *data, uint64_t len, uint8_t magic, uint8_t flags)
 {
@@ -116,8 +117,8 @@ static inline void amg_header_write_reply(
     memcpy(data, words, sizeof(words));
 }
 
-/* Completes a head that was written with the length of the user's header, which
- * follows the head, and, if it is signed, the checksum of both. */
+/* Adds to a written head the length of the user's header behind it and, with
+ * `is_signed`, the checksum of both. */
 void amg_header_complete(void *data, uint16_t user_len, bool is_signed);
 
 /* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too

@@ -9,13 +9,11 @@
 #include "base/mem.h"
 #include "wire/header.h"
 
-/* Received bytes are not trusted: room_make() is the one place where more bytes
- * are requested than available, and it grants them to an encoding only. */
+/* Received bytes are not trusted: only room_make() provides bytes beyond the
+ * buffer, and only to an encoding. */
 
 /* An extra buffer of the heap consists of whole pages, so that it can be
- * exposed directly. 4096 is the page size of x86-64; larger ones are a multiple
- * of it.
- */
+ * exposed directly. 4096 is the page size of x86-64. */
 enum { PAGE_LEN = 4096 };
 
 static hg_size_t proc_size(const struct hg_proc *proc)
@@ -73,8 +71,8 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     return HG_SUCCESS;
 }
 
-/* Gets `len` more bytes than available, or returns an error. Doubles an extra
- * buffer at least, so that many small fields are copied a few times only. */
+/* Makes room for `len` bytes at the cursor, or fails. At least doubles an extra
+ * buffer, so that many small fields are copied only a few times. */
 static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 {
     hg_size_t used = proc_used(proc);

@@ -42,7 +42,7 @@ static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
         memcpy(&words[1], arg, arg_len);
 }
 
-/* Writes a record whose argument has a multiple of 8 bytes, without a call. */
+/* amg_record_write() without a call of memcpy(), for a multiple of 8 bytes. */
 static inline void amg_record_write_words(
     void *to, const void *arg, uint32_t arg_len)
 {

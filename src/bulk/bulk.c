@@ -178,8 +178,8 @@ static uint64_t bulk_sealed(struct hg_bulk *bulk)
     return offset;
 }
 
-/* The last segment in `starts` that begins at or before `offset`, which becomes
- * the distance from there. */
+/* The last segment in `starts` that begins at or before `*offset`, which is
+ * then counted from the start of that segment. */
 static uint32_t starts_find(const struct hg_bulk *bulk, uint64_t *offset)
 {
     size_t low = 0;
@@ -212,7 +212,7 @@ uint32_t amg_bulk_find(
     return i;
 }
 
-/* A handle of memory of this process, whose segments are not set. */
+/* A handle of memory of this process, whose segments the caller sets. */
 static hg_return_t local_make(hg_class_t *cls, uint32_t count, uint8_t flags,
     bool is_internal, struct hg_bulk **ret_bulk)
 {
@@ -282,7 +282,7 @@ static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     return HG_SUCCESS;
 }
 
-/* Sets the segments, in memory of the library if the list is NULL. */
+/* Sets the segments, in memory of the library if `buf_ptrs` is NULL. */
 static hg_return_t segments_set(
     struct hg_bulk *bulk, void *const *buf_ptrs, const hg_size_t *buf_sizes)
 {
@@ -437,7 +437,7 @@ hg_uint8_t HG_Bulk_get_flags(hg_bulk_t handle)
     return handle == HG_BULK_NULL ? 0 : handle->flags & BULK_FLAGS;
 }
 
-/* Handles as bytes: a descriptor, by the program or as an argument.
+/* Descriptor: a handle as bytes, sent by the program or as an argument.
  *
  *   off  len
  *     0    1  version, 1
@@ -538,7 +538,7 @@ void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes)
 struct reader {
     const char *next;
     uint64_t left;
-    hg_return_t ret; /* error of a read, if not a malformed descriptor */
+    hg_return_t ret; /* the code if a read fails */
 };
 
 static bool take_bytes(struct reader *reader, void *to, uint64_t len)

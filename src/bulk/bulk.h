@@ -15,13 +15,13 @@
 
 enum { AMG_BULK_STARTS_STEP = 64, AMG_BULK_NEAR = 4 };
 
-/* Writes as many segments as requested. */
+/* Writes the `count` segments of amg_bulk_make_exposed(). */
 typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
 
 /* Owned by its references, of which transfers in flight hold some. Constant
  * once made, except for the registration, `is_internal` and `bound`. */
 struct hg_bulk {
-    struct amg_link kept; /* in the attic, once destroyed */
+    struct amg_link kept; /* in the attic (base/pool.h), once destroyed */
     hg_class_t *cls;
     atomic_int refs;      /* 0: destroyed */
     uint8_t flags;        /* HG_BULK_READ_ONLY, ...: access of peers */
@@ -67,7 +67,7 @@ void amg_bulk_ref(struct hg_bulk *bulk);
 hg_return_t amg_bulk_unref(struct hg_bulk *bulk);
 
 /* Drops a reference when the caller cannot retry. If a peer does not answer,
- * handle and memory are left to that peer, and not counted any more. */
+ * handle and memory are never freed, and no longer counted. */
 void amg_bulk_leave(struct hg_bulk *bulk);
 
 /* Creates the keys of a local handle for every open route, once. */

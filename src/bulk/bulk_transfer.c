@@ -15,19 +15,19 @@
  * all of it as one operation. Data that came with the descriptor are copied
  * here.
  *
- * Most transfers are final: they cannot be cancelled. Then only one thread at a
- * time uses the transfer, without the lock: the thread that starts it, up to
- * the post; the driver, whose own lock hands it on; the progress owner, from
- * the step on. The starting thread does not touch the transfer after the post.
+ * Most transfers are uncancellable. Only one thread at a time uses such a
+ * transfer, without its lock: the thread that starts it, up to the post; then
+ * the driver, under the driver's lock; then the progress owner, from
+ * transfer_step() on.
  *
- * The other transfers have a lock between a cancel, the post and the step. The
- * lock is held over the driver's post and cancel, so that a cancel finds a
- * posted operation before its step, and the step waits for a thread that still
- * starts the transfer. */
+ * In other transfers, the lock orders post, cancel and step. It is held during
+ * the driver's post and cancel: so a cancel reaches the driver only between
+ * post and step, and the step waits until the starting thread has left the
+ * transfer. */
 
 enum { CACHE_LINE = 64 };
 
-/* The program's part of its transfer. */
+/* Id and callback of a transfer that a program asked for. */
 struct asked {
     struct amg_cq_entry entry;
     uint64_t id; /* 0: the program wanted none */
@@ -43,10 +43,10 @@ struct hg_op_id {
     enum amg_transfer_state state;
     unsigned route;
     hg_return_t ret;
-    struct amg_lock lock; /* guards is_cancelled and is_posted, unless final */
+    struct amg_lock lock; /* guards both flags; unused if uncancellable */
     bool is_cancelled;
     bool is_posted;     /* posted, and its step has not run */
-    struct asked asked; /* guarded by its owner */
+    struct asked asked; /* unused in the library's own transfers */
     struct amg_op op;
 };
 
@@ -105,7 +105,7 @@ static void transfer_step(struct amg_op *op)
     transfer_finish(transfer, op->ret);
 }
 
-/* Posts a transfer, which may be freed after that if it is final. */
+/* Posts a transfer; an uncancellable one may be freed before this returns. */
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -204,7 +204,7 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
     return HG_SUCCESS;
 }
 
-/* Does the route also need the local memory? */
+/* Does the route need the local memory registered, too? */
 static bool wants_mem(const struct amg_transfer_plan *plan)
 {
     const struct amg_domain *domain =
@@ -228,8 +228,8 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     return HG_OPNOTSUPPORTED;
 }
 
-/* Sets all but the program's part and the operation, which the owner and the
- * post set. */
+/* Sets all but `asked`, which transfer_start() sets, and `op`, which the post
+ * sets. */
 static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)

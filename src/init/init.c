@@ -178,8 +178,8 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* While other ranks may be opening, MPI is looked at although no peer is called
- * by it. */
+/* While other ranks may still be opening, progress polls MPI, although no peer
+ * is called over MPI. */
 static void context_look_at_joining(hg_context_t *context, uint64_t now_ns)
 {
     hg_class_t *cls = context->cls;
@@ -403,7 +403,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         contexts_abandon(cls);
 }
 
-/* Gives up long replies before core gives up the class for them. */
+/* Gives up long replies at the deadline, before core gives up the peers. */
 static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)
@@ -483,7 +483,7 @@ hg_return_t HG_Version_get(
     return HG_SUCCESS;
 }
 
-/* Of the options of a program, which are of the layer `of`, "NA " or "". */
+/* Is `version`, of options of the layer `of` ("NA ", or "" for HG), known? */
 static bool version_is_known(const char *of, unsigned version, unsigned newest)
 {
     if (version != 0 && version <= newest)

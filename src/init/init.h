@@ -12,7 +12,7 @@
 /* Parameters of an open; all zero selects the defaults. */
 struct amg_init {
     const char *info;    /* init string; NULL or "auto": the library chooses */
-    struct amg_open how; /* info is filled in */
+    struct amg_open how; /* the plan sets its info */
     /* Use the domains of this class, and ignore `info` and `how`; or NULL. */
     hg_class_t *owner;
     bool auto_sm;        /* shared memory beside the named transport */
@@ -31,8 +31,8 @@ struct amg_init {
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
-/* The init string after defaults: "auto" is replaced by the environment's, and
- * so is the path of bulk data if "mpi" leaves it open. */
+/* The init string with AMALGAM_TRANSPORT applied, which replaces "auto", and
+ * "mpi" if the variable only adds the path of bulk data (mpi+p2p, mpi+rma). */
 const char *amg_init_plan_info(const char *info);
 
 /* Plans the domains to open for an init string. HG_INVALID_ARG: no init string;
@@ -47,10 +47,10 @@ const char *amg_init_offer(char *ret_text, size_t cap);
 
 /* The plan's `join` for a class whose main route is MPI: collective over its
  * ranks. If the plan wants shared memory, and all ranks of a node could map
- * each other's, they use it from now on; else all of them use MPI, with one
- * warning. Sets the texts of the class that say how ranks are reached.
- * HG_OPNOTSUPPORTED: the plan allows only shared memory, and a rank is on
- * another node, or cannot map another's; the log names the rank. */
+ * each other's segments, they use shared memory from now on; else all of them
+ * use MPI, with one warning. Sets the texts of the class that say how ranks are
+ * reached. HG_OPNOTSUPPORTED: the plan allows only shared memory, and a rank is
+ * on another node, or cannot map a segment; the log names the rank. */
 hg_return_t amg_init_join(hg_class_t *cls);
 
 /* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
@@ -60,16 +60,16 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
 hg_return_t amg_init_read_info(
     const struct hg_init_info *info, struct amg_init *init);
 
-/* Ends the class. With `serve`, open contexts make progress and run callbacks
- * until every rank has called this, and are destroyed then; without, an open
- * context is HG_BUSY. After HG_BUSY the class is open as before, but with
- * `serve` it has made progress and may have given up long replies; if the
- * program keeps handles of answered calls, the class has disconnected, and a
- * second call, without these handles, closes it. Waits for the others as
- * amg_class_quiesce() does. HG_TIMEOUT: some process did not come (without
- * `serve`: and calls to it are given up), and the class is closed nevertheless.
- * A class that borrows its domains does not wait without `serve`; with `serve`,
- * the owner cannot share its domains any more. */
+/* Ends the class, after waiting for its peers like amg_class_quiesce(). Without
+ * `serve`, an open context is HG_BUSY. With `serve`, open contexts make
+ * progress and run callbacks until every rank has called this, and are then
+ * destroyed. After HG_BUSY the class is open as before; but with `serve` it has
+ * made progress, may have given up long replies and, if the program kept
+ * handles of incoming calls, has disconnected: then a second call, without
+ * these handles, closes it. HG_TIMEOUT: the class is closed, but some process
+ * did not come; without `serve`, calls to it are given up. A class that borrows
+ * its domains does not wait without `serve`; with `serve` it disconnects them,
+ * so that their owner cannot share them any more. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

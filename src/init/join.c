@@ -22,14 +22,15 @@
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
 
-/* Each rank opens its own domain, and sends its address to the others; no rank
- * connects to another before the first call. After every step that may fail at
- * one rank, all agree on whether to continue: a rank with another route than
- * the others would wait for answers on a route that they do not poll. */
+/* Libfabric: each rank opens its own domain, and sends its address to the
+ * others; no rank connects to another before the first call. After every step
+ * that may fail at one rank, all agree on whether to continue: a rank with
+ * another route than the others would wait for answers on a route that they do
+ * not poll. */
 
 enum { TEXT_CAP = 512, HOST_CAP = 64, JOINED_WAIT_MS = 100 };
 
-/* State of the steps. */
+/* State of internode_join() between its steps. */
 struct internode {
     hg_class_t *cls;
     const struct amg_node *node;
@@ -37,8 +38,7 @@ struct internode {
     struct amg_rank_table_maker table;
 };
 
-/* A rank that failed logs the failure for all; so does the first rank, if the
- * failure ends the open. */
+/* The failed rank logs the failure; rank 0, too, if it ends the open. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -167,9 +167,9 @@ static void nic_agree(const struct internode *join)
 }
 
 /* Opens libfabric for a job of several nodes: collective over all its ranks. If
- * all could open it, ranks of other nodes are called by it from now on, and
- * `ret_is_far` is true; else no rank is: then HG_SUCCESS, with one warning, or,
- * if the plan allows nothing else, the code of the first rank that failed. */
+ * all ranks could open it, `ret_is_far` is true, and ranks of other nodes are
+ * called by it. Else they are called by MPI (HG_SUCCESS, with one warning); if
+ * the plan forbids that, returns the code of the first failed rank. */
 static hg_return_t internode_join(
     hg_class_t *cls, const struct amg_node *node, bool *ret_is_far)
 {
@@ -202,20 +202,19 @@ static const char *internode_way(
     return ret_text;
 }
 
-/* Each rank opens its segment, and the ranks of a node exchange its name and
- * the random word in it. Each rank then maps the segment of the rank before it,
- * the first rank that of the last, and reports whether it could. To see the
- * same files, and to have the right to open those of another rank, passes on
- * from rank to rank: so all can map all if each could map one. The ranks map
- * others at their first contact.
+/* Each rank opens its segment, and the ranks of a node exchange the names and
+ * incarnations of their segments. Each rank then maps the segment of the rank
+ * before it, the first rank that of the last, and reports whether it could.
+ * Seeing the same files, with the right to open them, is transitive: if each
+ * rank can map the one before it, all can map all. Other segments are mapped at
+ * the first contact.
  *
  * The node uses its segments only if all ranks could: with different routes in
  * a pair, calls would be answered on a route that is not polled. All ranks of
- * the node take every step, also after an error. Tables have one entry per rank
- * of the node. Then the files are unlinked, so that a job leaves none, however
- * it ends; ranks open the files by the descriptors of their owners. If that is
- * not possible (pid namespaces of containers), the names stay until the class
- * closes. */
+ * the node take every step, also after an error. At the end the files are
+ * unlinked, so that a job leaves none, however it ends; ranks then open the
+ * files by the descriptors of their owners. If that is not possible (pid
+ * namespaces of containers), the names stay until the class closes. */
 
 /* Record that a rank sends to the others of its node, in two rounds; in the
  * first round with its binding, so that ranks know which cores are idle. */
@@ -224,7 +223,7 @@ struct card {
     uint32_t rank;        /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
     uint32_t other;       /* rank whose segment could not be mapped */
-    uint32_t needs_names; /* the other's file can be opened only by name */
+    uint32_t needs_names; /* `other`'s file can be opened only by name */
     struct amg_shm_id id;
 };
 
@@ -293,7 +292,7 @@ static bool names_are_vain(const struct amg_node *node)
     return i == node->boot->size;
 }
 
-/* The rank that found the failure logs it for all. */
+/* The failed rank logs the failure for all. */
 static void intranode_failure_log(
     const struct amg_node *node, const struct card *bad, bool was_open)
 {
@@ -382,8 +381,8 @@ static hg_return_t node_meet(
     return rc;
 }
 
-/* Waits, not for long, until all ranks have left the collective calls above;
- * the contexts look on. */
+/* Waits up to JOINED_WAIT_MS until all ranks have left the collective calls
+ * above; after that, the contexts keep checking (context_look_at_joining). */
 static void others_await(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
@@ -445,8 +444,8 @@ static void reach_write(
         cls->ranks->reason(domain));
 }
 
-/* A job of one node opens no libfabric, so that a name that cannot be opened
- * would be noticed first by a job of two. Rank 0 checks the name. */
+/* A job of one node opens no libfabric, so a wrong name would show only in a
+ * job of two nodes. Rank 0 checks the name. */
 static void far_check(const hg_class_t *cls)
 {
     const struct amg_class_plan *plan = &cls->plan;

@@ -25,8 +25,8 @@ static const char ofi_protocols[] =
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char old_plugins[] = "bmi cci ucx";
 
-/* Begin of the protocols of these plugins that need InfiniBand; the others go
- * over TCP. */
+/* First letters of those protocols of these plugins that need InfiniBand; the
+ * others go over TCP. */
 static const char verbs_protocols[] = "rc ud dc ib";
 
 /* Is the word of `len` letters one of `words`, which blanks separate? */
@@ -63,7 +63,7 @@ static bool scheme_is_ofi(const struct amg_uri *uri)
            scheme_is(uri, ofi_protocols);
 }
 
-/* Replaces the scheme of a plugin that is not here by the nearest one. */
+/* Replaces the scheme of a plugin that is not here by verbs or tcp. */
 static void plugin_replace(struct amg_uri *uri, const char *info)
 {
     const char *name = "tcp";
@@ -151,7 +151,7 @@ const char *amg_init_plan_info(const char *info)
     return info;
 }
 
-/* The names of ranks are those of MPI, whatever other routes exist. */
+/* Ranks are named by MPI, whatever other routes lead to them. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
     plan->transports[AMG_ROUTE_MPI] = amg_driver_find(AMG_DRIVER_MPI, true);
@@ -176,8 +176,8 @@ static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
     plan->far_info = uri->rest;
 }
 
-/* Replaces amg_init_join(), so that no rank waits for one that cannot continue:
- * by then each rank knows whether all ranks open the same. */
+/* Stands in for amg_init_join() if AMALGAM_INTERNODE is invalid. All ranks fail
+ * here together: the MPI domain opens only if all have the same value. */
 static hg_return_t ranks_refuse(hg_class_t *cls)
 {
     (void)cls;
@@ -290,8 +290,7 @@ hg_return_t amg_init_plan(
         plan->wants_near = true; /* beside the named transport */
     else if (init->auto_sm)
         AMG_LOG_WARNING("cls",
-            "auto_sm is ignored: shared memory is not faster for any peer of "
-            "'%s'",
+            "auto_sm is ignored: '%s' reaches all peers by one transport",
             info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;

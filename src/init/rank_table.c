@@ -15,9 +15,8 @@
  *
  * The first rank of each node receives all records, and writes them into memory
  * that the ranks of its node map. A rank that cannot do that gets a copy. So a
- * node has one table: some 100 bytes per rank of the job with texts of 80
- * bytes, and a rank has none. While the table is filled, the first rank has the
- * records twice. */
+ * node has one table, of some 100 bytes per rank of the job if texts have 80
+ * bytes. While the table is filled, the first rank has the records twice. */
 
 enum {
     RECORD_ALIGN = 8,
@@ -117,7 +116,7 @@ static size_t stack_len(const char *text)
     return mark == NULL ? strlen(text) : (size_t)(mark - text);
 }
 
-/* Only the same providers can communicate. */
+/* Only ranks with the same provider can communicate. */
 static bool stack_fits(const struct amg_rank_table_maker *table,
     const struct amg_rank_record *first, const struct amg_rank_record *record)
 {
@@ -135,7 +134,7 @@ static bool stack_fits(const struct amg_rank_table_maker *table,
     return false;
 }
 
-/* Enters all records in the order of ranks. */
+/* Enters all records into the hash table, in the order of ranks. */
 static hg_return_t places_fill(const struct amg_rank_table_maker *table)
 {
     const struct amg_rank_table view = table_view(table);

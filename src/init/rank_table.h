@@ -24,9 +24,9 @@ hg_return_t amg_rank_table_maker_begin(struct amg_rank_table_maker *table,
     const char *text, uint32_t text_len);
 /* Sends the address of this rank to all nodes, and enters those of all ranks
  * into a table that the ranks of the node share; collective over the job. Takes
- * every step, also after an error, and returns the first. HG_PROTOCOL_ERROR:
- * ranks have different providers, or the same address; the log names the ranks;
- * HG_NOMEM, HG_NA_ERROR. */
+ * every step, also after an error, and returns the first error.
+ * HG_PROTOCOL_ERROR: ranks have different providers, or the same address; the
+ * log names the ranks; HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table);
 /* Returns the table, for amg_route_map_add_table(). */
 void amg_rank_table_maker_take(

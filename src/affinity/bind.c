@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which cores a thread may run on.
  *
- * The calls of the system, not of hwloc: on a machine from a file, hwloc's
- * calls report success and bind nothing, and no topology of hwloc is kept. */
+ * These functions call the system, not hwloc: on a machine from a file, hwloc
+ * reports success and binds nothing; and its topology is not kept. */
 #include "affinity/bind.h"
 
 #include <ctype.h>
@@ -110,7 +110,7 @@ const struct amg_cpuset *amg_bind_process(void)
     if (!atomic_load_explicit(&process_is_read, memory_order_relaxed)) {
         struct amg_cpuset set;
 
-        /* Of the first thread, not of the caller. */
+        /* The binding of the first thread, not of the caller. */
         if (amg_bind_thread_get(getpid(), &set) == 0) {
             if (is_bound_by_openmp(&set))
                 openmp_places(&set);

@@ -38,7 +38,7 @@ static const char *const rule_names[AMG_SLOT_RULES] = {
 enum nearness {
     LEVEL_CORE,
     LEVEL_SIBLING,
-    LEVEL_NIC_HOME, /* near the NIC, which is the own NUMA node, too */
+    LEVEL_NIC_HOME, /* near the NIC, and of the own NUMA node */
     LEVEL_NIC,
     LEVEL_NUMA,
     LEVEL_ANY,
@@ -138,9 +138,9 @@ static enum harm harm_of(const struct amg_node_map *map,
     return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
 
-/* Order of hardware threads that are equal otherwise: within a binding from the
- * last core on, as programs fill it from the first core on, and elsewhere from
- * the first core on; within a core, the first idle hardware thread. */
+/* Order of otherwise equal hardware threads: cores of a binding from the last
+ * on, as programs fill it from the first on; other cores from the first on;
+ * within a core, the first idle hardware thread comes first. */
 static uint64_t turn_of(
     const struct amg_node_map *map, uint32_t index, enum nearness level)
 {
@@ -201,7 +201,7 @@ static void map_take(struct amg_node_map *map, unsigned index)
     map->core_used[map->machine->pus[index].core]++;
 }
 
-/* The best idle hardware thread of that level; nowhere: none is idle. */
+/* The best idle hardware thread of that level; PICK_NOWHERE: none is idle. */
 static struct pick map_find_idle(
     const struct amg_node_map *map, uint32_t rank, enum nearness level)
 {
@@ -231,8 +231,8 @@ static struct pick map_find_idle(
     return best;
 }
 
-/* Of the hardware threads of the rank's binding that the fewest library threads
- * use, the last one; nowhere: the binding is not known. */
+/* The last of those hardware threads of the rank's binding that the fewest
+ * library threads use; PICK_NOWHERE: the binding is not known. */
 static struct pick map_find_last(const struct amg_node_map *map, uint32_t rank)
 {
     struct pick best = PICK_NOWHERE;
@@ -262,7 +262,7 @@ struct cpu_list {
     enum { LIST_AUTO, LIST_NONE, LIST_CPUS, LIST_BAD } kind;
     uint32_t count;
     uint16_t cpus[AMG_CPUS_MAX]; /* in the order of the text */
-    size_t bad_at;               /* what is before that is valid */
+    size_t bad_at;               /* offset of the first invalid run */
 };
 
 /* Reads a number and moves `*text` behind it. False: no digit. A number that is
@@ -350,7 +350,7 @@ static void keep(struct placing *placing, uint32_t rank, struct pick pick)
     placing->progress = pick;
 }
 
-/* The cpu that the user named; nowhere: no cpu, or one that is not allowed. */
+/* The cpu that the user named; PICK_NOWHERE: none, or it is not allowed. */
 static struct pick named_pick(const struct placing *placing, uint32_t rank)
 {
     const struct cpu_list *list = &placing->list;

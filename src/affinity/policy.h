@@ -15,7 +15,7 @@
 
 /* The rule that chose the place of a thread; best first. An idle core of the
  * own program comes before an idle sibling of a busy core: a thread that spins
- * there takes nothing from computing threads. */
+ * on an idle core takes nothing from computing threads. */
 enum amg_slot_rule {
     AMG_SLOT_CHOSEN,   /* the user named the core */
     AMG_SLOT_CORE,     /* an idle core within the own binding */
@@ -42,7 +42,7 @@ struct amg_affinity_ask {
     uint32_t rank_count;
     uint32_t self;      /* index of the rank that asks */
     bool has_strangers; /* unknown processes may use cores that no rank is bound
-                         * to: only named ones are taken */
+                         * to: these are taken only if the user named them */
     const char *nic;    /* NIC to other nodes; NULL: no other nodes */
     /* Fields of struct amalgam_progress_options, with the environment applied.
      * The policy assumes that all ranks of the node have equal ones. */
@@ -66,8 +66,8 @@ struct amg_core_slot {
 struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
     char reason[AMG_REASON_CAP];    /* why `progress` is that mode */
-    bool is_oversubscribed;    /* the programs run more threads than they have
-                                * cores: waits must not spin */
+    bool is_oversubscribed;    /* the rank's group has more program threads than
+                                * hardware threads: waits must not spin */
     struct amg_core_slot slot; /* of the progress thread, if there is one */
     char notes[AMG_NOTES_CAP]; /* what is invalid in `progress_cpus`, and its
                                 * replacement; "": nothing */
@@ -99,9 +99,9 @@ enum amg_pu_use_kind {
 
 /* A hardware thread, in the order of the machine. */
 struct amg_pu_use {
-    uint16_t group; /* index of its group's first; or AMG_NO_GROUP */
+    uint16_t group; /* index of its group's first pu; or AMG_NO_GROUP */
     uint16_t used;  /* threads of the library on it */
-    uint8_t order;  /* number among those of its core and group */
+    uint8_t order;  /* number among the pus of its core and group */
     uint8_t kind;
 };
 
@@ -121,7 +121,7 @@ struct amg_node_map {
     const struct amg_nic *nic; /* NULL: none, or equally near to all */
     struct amg_cpuset usable;  /* what any rank may use */
     struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
-    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first */
+    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first pu */
     uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
     uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core;
                                             * AMG_NO_GROUP */

@@ -8,9 +8,9 @@
 
 /* The machine this process runs on, loaded at the first call and kept for all
  * (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL: without
- * hwloc, or when it fails, a flat machine of all cpus, each a core, of which
- * those that the process is bound to are allowed, and one warning that says
- * why. The first call takes milliseconds. Any thread. */
+ * hwloc, or if hwloc fails, returns a flat machine, and warns once with the
+ * reason: each cpu is a core, and the cpus that the process is bound to are
+ * allowed. The first call takes milliseconds. Any thread. */
 const struct amg_machine *amg_topo_this(void);
 
 enum amg_topo_source {
@@ -20,8 +20,8 @@ enum amg_topo_source {
 };
 
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
- * On failure *ret_reason says why, in static words or those of the system.
- * HG_INVALID_ARG: hwloc does not take it; HG_OPNOTSUPPORTED: no hwloc;
+ * On failure *ret_reason says why: a static string, or that of strerror().
+ * HG_INVALID_ARG: hwloc refuses `text`, or fails; HG_OPNOTSUPPORTED: no hwloc;
  * HG_NOMEM. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Input and output of a call: Margo's header in front of the arguments, and the
- * structs as the handle gives them; also for programs of Mercury's API alone
- * that call, or serve, an RPC of Margo.
+ * calls that decode and free the program's structs; also for programs of
+ * Mercury's API alone that call, or serve, an RPC of Margo.
  *
  *   input                            output
  *   off len                          off len
@@ -114,8 +114,9 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
     return event.ret;
 }
 
-/* Copies the first bytes of the arguments that came, which end HG's buffer,
- * behind a header of the program's own. False: fewer bytes came. */
+/* Copies the first `count` bytes of the received arguments, which end HG's
+ * buffer; the program's own header may precede them. False: fewer bytes
+ * came. */
 static inline bool args_peek(
     hg_handle_t handle, bool is_input, void *ret_bytes, hg_size_t count)
 {
@@ -257,8 +258,8 @@ static margo_instance_id monitored_instance(hg_handle_t handle)
                : MARGO_INSTANCE_NULL;
 }
 
-/* Makes a call, whose result is in the `ret` of `args`, the arguments of an
- * event of the monitor. */
+/* Makes a call, and stores its result in `ret` of `args`, the arguments of the
+ * monitor's event. */
 #define ARGS_CALL(event, args, call)                                           \
     do {                                                                       \
         margo_instance_id mid_ = monitored_instance((args)->handle);           \
@@ -281,8 +282,8 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     return event.ret;
 }
 
-/* Is there a decoded struct to free? Without one HG would drop a reference of
- * the handle, for programs that decode the bytes of a message themselves. */
+/* Is there a decoded struct to free? If not, HG would drop a reference of the
+ * handle, as for a program that decodes messages itself. */
 static bool has_got(hg_handle_t handle, const char *call)
 {
     return amg_margo_handle_is_there(handle, call) &&

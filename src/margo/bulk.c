@@ -4,11 +4,11 @@
  * All forms of a transfer differ in struct amg_margo_form alone. Only transfers
  * with a time limit can be cancelled: a transfer that can be cancelled is
  * posted and stepped under a lock (bulk/bulk_transfer.c), which costs a sixth
- * of the rate of 64 KiB. Other transfers end with their peer.
+ * of the rate of 64 KiB transfers. Others end at the latest with their peer.
  *
- * Only the call that creates exposed memory names an instance. So with a
- * monitor, a map keeps the instance of each handle until the handle is
- * freed. */
+ * margo_bulk_free() gets no instance. So with a monitor, a map keeps the
+ * instance of each handle of margo_bulk_create(), until the first
+ * margo_bulk_free() of that handle. */
 #include <stdatomic.h>
 
 #include "base/assert.h"
@@ -23,8 +23,8 @@
 static struct amg_lock monitored_lock AMG_LOCK_KEPT;
 static struct {
     struct amg_map instances; /* by handle */
-    /* Number of entries; while it is 0, margo_bulk_free() takes no lock. The
-     * program's own synchronisation passes a handle to another thread. */
+    /* Number of entries; while it is 0, margo_bulk_free() takes no lock.
+     * Relaxed: the program synchronises threads that pass on a handle. */
     atomic_uint count;
 } monitored;
 
@@ -188,8 +188,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* The time limit of the transfer has passed. The request stays until the
- * callback has disarmed the timer, which waits for this function. */
+/* The time limit of the transfer has passed. The request stays: transfer_done()
+ * disarms the timer first, and so waits for this function. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);
@@ -343,7 +343,7 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     return transfer(mid, &move, &form);
 }
 
-/* Most requests of chunks that lie on the stack. */
+/* Up to so many requests of chunks lie on the stack. */
 enum { FEW = 32 };
 
 /* Waits for `count` chunks; the result is `rc` if that is an error, else the

@@ -429,7 +429,6 @@ int margo_bulk_poolset_release(margo_bulk_poolset_t poolset, hg_bulk_t bulk)
         if (pool_has(poolset->classes[i].pool, bulk))
             return margo_bulk_pool_release(poolset->classes[i].pool, bulk);
     margo_error(poolset->mid,
-        "bulk poolset: handle %p is none that this set has lent out",
-        (void *)bulk);
+        "bulk poolset: handle %p is not a buffer of this set", (void *)bulk);
     return -1;
 }

@@ -2,14 +2,14 @@
 /* Calls and answers, in all forms, which differ in struct amg_margo_form alone.
  * A handle has at most one of them in flight.
  *
- * HG gets Margo's part of the handle, which lives until the operation has
- * ended, and not the request, which lies on the stack of the waiting thread.
- * Margo's part has a slot for the request; the thread that takes the request
- * out of the slot ends the request. When its time limit has passed, the
- * operation is cancelled and ends soon. An operation that cannot be cancelled -
- * a call to this process itself, an answer - ends its request at once, and
- * marks the slot as abandoned: the late completion is dropped, and until then
- * the handle is busy. */
+ * The argument of HG's callback is Margo's part of the handle, which lives
+ * until the operation has ended. The request may be gone before, with the stack
+ * of the thread that waited. Margo's part has a slot for the request; the
+ * thread that takes the request out of the slot ends the request. An operation
+ * whose time limit has passed is cancelled, and ends soon. If it cannot be
+ * cancelled (a call to this process itself, an answer), its request ends at
+ * once, and the slot is marked as abandoned: the late completion is dropped,
+ * and until then the handle is busy. */
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
@@ -36,8 +36,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Empties the slot. Only with a time limit may another thread take the request
- * at that time, and free it. */
+/* Empties the slot. Another thread takes and frees the request at the same time
+ * only if the operation has a time limit. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -98,8 +98,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* The late completion also ends an operation: counts an operation for
-     * it. */
+    /* call_done() ends an operation for the late completion, too: counts one
+     * more. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -189,7 +189,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Data from the begin of a post to its end, when the handle may be freed. */
+/* Data for the event after a post, when the handle may be freed. */
 struct monitored_post {
     margo_monitor_data_t uctx; /* of the monitor */
     uint16_t provider_id;

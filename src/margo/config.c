@@ -59,7 +59,7 @@ static const char *const traffic_classes[] = {
     NULL,
 };
 
-/* The options of Mercury, and the fields that have another form in the text. */
+/* The options of Mercury, and fields whose form in the text differs. */
 struct section {
     struct hg_init_info info;
     bool is_listening;
@@ -80,7 +80,7 @@ struct section {
 #define NA(member) info.na_init_info.member
 
 static const struct amg_json_field mercury_fields[] = {
-    /* Fields of a description, ignored here. */
+    /* Written by margo_get_config(), ignored here. */
     OTHER("address"), OTHER("version"),
     OTHER("input_eager_size"), OTHER("output_eager_size"),
     FLAG("listening", is_listening),
@@ -113,7 +113,7 @@ static const struct amg_json_field mercury_fields[] = {
     {0},
 };
 
-/* Options are read in place, as types that the table names. */
+/* The table reads and writes these enums as int. */
 _Static_assert(sizeof(enum na_addr_format) == sizeof(int) &&
     sizeof(hg_checksum_level_t) == sizeof(int) &&
     sizeof(enum na_traffic_class) == sizeof(int), "words are read as int");

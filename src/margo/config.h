@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The configuration of an instance: the JSON text and the arguments of
- * margo_init(), with the defaults. Unknown keys and values are warned of with
+ * margo_init(), with the defaults. Unknown keys and hints get a warning with
  * their path. Also the requested pools and streams, before they exist. */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
@@ -80,7 +80,7 @@ bool amg_margo_config_array_check(const struct amg_margo_log *log,
 bool amg_margo_config_no_memory(
     const struct amg_margo_log *log, const char *path);
 
-/* Of the stream of the thread that opens an instance, and of its first pool. */
+/* Name of the stream of the thread that opens an instance, and of its pool. */
 extern const char amg_margo_primary_name[];
 
 /* Is the name valid? If not, the reason is logged. */
@@ -136,14 +136,14 @@ struct amg_margo_config {
     bool is_stack_size_given;
     bool
         wants_lazy_stacks; /* without effect: stacks are always mapped lazily */
-    const char *bucket_policy;   /* of the plumber; reported as given, as */
+    const char *bucket_policy;   /* of the plumber; only reported: */
     const char *nic_policy;      /* src/affinity chooses NICs */
-    struct hg_init_info hg_init; /* with strings of `json` or the info */
+    struct hg_init_info hg_init; /* strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.c */
 };
 
-/* Reads the pools, streams and references to pools of the text, whose fields
- * are read. False: refused, or no memory; logged. */
+/* Reads the pools, streams and references to pools of the text; its other
+ * fields were read before. False: refused, or no memory; logged. */
 bool amg_margo_plan_read(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
@@ -160,7 +160,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
-/* The section as JSON, without address and limits; NULL: no memory. */
+/* The section "mercury", without what the class adds; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
 /* Called before ABT_init(): exports the stack settings, unless the user has set
@@ -169,8 +169,9 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* The size of stacks, and how many are kept: of the environment, else of the
- * running runtime, else of the configuration. */
+/* Size of stacks: of the environment, the running runtime, or the
+ * configuration, in this order; `ret_count`: stacks kept, likewise without the
+ * runtime. */
 size_t amg_margo_environment_stacks(
     const struct amg_margo_config *config, unsigned *ret_count);
 

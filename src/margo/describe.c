@@ -27,8 +27,8 @@ static bool pool_is_shown(const struct amg_margo_item *pool, int options)
            pool->kind != AMG_MARGO_POOL_EXTERNAL;
 }
 
-/* The name of a pool, or its index among the shown pools; among all pools, if
- * that pool is not shown. */
+/* The name of a pool, or its index among the shown pools; the index of a hidden
+ * pool is among all pools. */
 static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_item *pool, int options)
 {
@@ -64,7 +64,7 @@ static struct json_object *end(struct out *out)
     return NULL;
 }
 
-/* Adds `value`, to an array if `key` is NULL. NULL: there was no memory. */
+/* Adds `value` (NULL: there was no memory), to an array if `key` is NULL. */
 static void put(struct out *out, const char *key, struct json_object *value)
 {
     if (!out->has_failed && value != NULL &&
@@ -182,7 +182,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
     return end(&out);
 }
 
-/* Adds the own address, if the class has an address. */
+/* Adds the class's own address, if it has one. */
 static void put_address(struct out *out, hg_class_t *hg_class)
 {
     hg_addr_t self = HG_ADDR_NULL;
@@ -378,7 +378,7 @@ static void config_write(margo_instance_id mid, FILE *file)
     json_object_put(json);
 }
 
-/* The caller is between the begin and the end of showing the registry. */
+/* Called between amg_margo_show_begin() and amg_margo_show_end(). */
 static void pools_write(margo_instance_id mid, FILE *file)
 {
     struct margo_pool_info info;
@@ -399,7 +399,7 @@ static void pools_write(margo_instance_id mid, FILE *file)
     }
 }
 
-/* Like pools_write(), between begin and end. */
+/* Called like pools_write(). */
 static void streams_write(margo_instance_id mid, FILE *file)
 {
     struct margo_xstream_info info;

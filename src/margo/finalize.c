@@ -8,7 +8,7 @@
  *   ranks reach the same point        until all ranks are there
  *   stop: finalize callbacks          a waiting thread in none of the streams
  *                                     that end; else the loop
- *   without references: class and     the same, or the thread that releases
+ *   without references: class and     that thread, or the one that releases
  *   context are closed                the last reference
  *   then the loop is joined, streams  a waiting thread, or that which releases
  *   and pools end                     the last reference, if it runs in none
@@ -16,8 +16,8 @@
  *
  * So a handler can request the end, and a thread that waits for the end does
  * the rest. A thread that runs handlers or callbacks of the instance never
- * waits. While a handler runs, margo_finalize() waits in the primary thread
- * alone. */
+ * waits. While a handler runs, margo_finalize() waits only in the primary
+ * thread. */
 #include "margo/loop.h"
 
 #include "amalgam_thallium.h"
@@ -69,7 +69,7 @@ static void change_notify(margo_instance_id mid)
 }
 
 /* Waits for a change, with the mutex locked; logs now and then that the end
- * waits for `what`. NULL: waits for the loop, whose silence the watch logs. */
+ * waits for `what`. NULL: for the loop, of whose silence watch.c warns. */
 static void change_await(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
@@ -207,7 +207,7 @@ static bool finalize_begin(margo_instance_id mid)
     if (!is_first)
         return false;
     amg_margo_refs_finalize(mid);
-    /* The loop cannot run callbacks that wait for its own progress. */
+    /* Callbacks may wait for progress, so the loop does not run them. */
     if (!amg_margo_is_loop(mid) ||
         ABT_thread_create(mid->pools->progress_pool, before_run, mid,
             ABT_THREAD_ATTR_NULL, NULL) != ABT_SUCCESS)
@@ -231,7 +231,7 @@ static void wait_log(
 }
 
 /* Have all calls and handlers of this process ended? Cancels calls after the
- * time limit, and abandons them after a second time limit. */
+ * time limit; after a second one gives up, and returns true. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =
@@ -324,8 +324,8 @@ static void streams_end(margo_instance_id mid)
     amg_margo_instance_set_state(mid, AMG_MARGO_CLOSED);
     change_notify(mid);
     finalize_unlock(mid);
-    /* Handlers of an abandoned instance still run in its streams, so a join of
-     * these streams would never return. */
+    /* Handlers of an abandoned instance still run: ABT_finalize(), which joins
+     * their streams, would never return. */
     if (!mid->is_abandoned)
         amg_margo_runtime_leave();
 }
@@ -501,11 +501,11 @@ hg_return_t margo_instance_release(margo_instance_id mid)
 /* For thallium.hpp: the end of an instance whose last engine goes away.
  *
  * Thallium up to 0.5 waited in the destructor of a server's engine until
- * finalize() was called, and a program's main() could end so; Thallium 0.16
- * ends nothing there. A server that no process can call any more has no reason
- * to wait: a server without an RPC of the program and without remote shutdown
- * ends at once, whatever the program wants. A server that waits logs that after
- * a second, by a timer of its loop, which fires before the wait returns. */
+ * finalize() was called, so a program's main() could end there; Thallium 0.16
+ * ends nothing there. A server that no process can call has no reason to wait:
+ * without an RPC of the program and without remote shutdown it ends at once,
+ * even if asked to wait. A server that waits logs that after a second, by a
+ * timer of its loop; at the latest the end fires the timer, as not due. */
 enum { LOG_AFTER_MS = 1000 };
 
 /* A thread that waits for the end; on that thread's stack. */

@@ -266,8 +266,8 @@ static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     hg_return_t rc = HG_SUCCESS;
 
-    /* A request whose RPC is gone has begun no use: `rpc` is of an earlier use,
-     * or NULL. */
+    /* If the RPC of the request is gone, no use of the handle has begun:
+     * `data->rpc` is of an earlier use, or NULL. */
     if (data != NULL && atomic_load_explicit(&data->use,
                             memory_order_relaxed) != AMG_MARGO_HANDLE_OUT)
         data = NULL;
@@ -330,8 +330,8 @@ void amg_margo_handle_abandon(struct amg_margo_handle *data)
 
 /* A handler may destroy its handle first, and then answer. So if the caller is
  * the handler of this handle, the last reference stays until the handler
- * returns, and counts as a running handler, since the wrapper's hooks run
- * before the thread ends. */
+ * returns. That counts as one more running handler, since the wrapper's hook
+ * ends the handler's own count before the thread ends. */
 static bool defer_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
@@ -477,7 +477,7 @@ static void handle_log(struct amg_margo_handle *data, void *arg)
         data->is_served ? "a handler of" : "a call of", data->rpc->name,
         (unsigned)(data->rpc->id & MARGO_MAX_PROVIDER_ID),
         !data->is_served    ? "which has no answer"
-        : data->is_answered ? "which has answered, and has its handle"
+        : data->is_answered ? "which has answered, and still holds its handle"
                             : "which has not answered");
 }
 

@@ -23,7 +23,7 @@ enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or
                             * given to a handler, until the last
                             * margo_destroy() */
-    AMG_MARGO_HANDLE_BACK, /* from then on */
+    AMG_MARGO_HANDLE_BACK, /* after the last margo_destroy() */
 };
 
 /* Margo's part of a handle; owned by the handle, and freed with it. A handle
@@ -53,7 +53,7 @@ struct amg_margo_handle {
      * wait for its call ended (ABT_get_wtime()); 0: not yet. */
     double created_s;
     double waited_s;
-    struct amg_margo_handle *next; /* kept by an instance */
+    struct amg_margo_handle *next; /* next of the instance's kept handles */
     /* Of a served request: its function, and its link in the queue of waiting
      * requests. */
     void (*serve)(hg_handle_t handle);
@@ -80,7 +80,7 @@ void amg_margo_handles_init(margo_instance_id mid);
 /* Called after the class was opened, before the first call. False: failed,
  * logged. */
 bool amg_margo_handles_open(margo_instance_id mid);
-/* Called when no late call comes any more. */
+/* Called when no call can come any more. */
 void amg_margo_handles_fini(margo_instance_id mid);
 /* Logs the handles that the program never destroyed, by RPC name, and destroys
  * the kept ones; called before the context is destroyed. */
@@ -123,7 +123,7 @@ void amg_margo_handles_log(margo_instance_id mid);
 /* handler.c: is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
-/* Handler of an RPC without one, which is registered only for calls. */
+/* Refuses requests of an RPC that is registered here without a handler. */
 hg_return_t amg_margo_serve_none(hg_handle_t handle);
 
 #endif

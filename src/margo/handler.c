@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dispatch of requests, each to its own user-level thread. The path allocates
  * nothing: the argument of the thread is Margo's part of the handle, and stacks
- * are kept.
+ * are reused.
  *
  * With a limit on handlers, further requests wait in order of arrival; a
  * handler that ends starts the next. */
@@ -16,8 +16,8 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Called when a handler has ended. The last access to an instance that is
- * finalizing, whose loop then polls every millisecond. */
+/* Called when a handler has ended. The caller's last access: no wake-up, since
+ * the instance may be freed from now on. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -182,8 +182,8 @@ static hg_return_t refuse_at_end(
     return margo_destroy(handle);
 }
 
-/* Does the instance reject requests of other processes? Calls to itself are
- * still served, as a one-way call would get lost unnoticed. */
+/* Does the instance reject requests of other processes? Its calls to itself are
+ * served, as a refused one-way call would be lost unnoticed. */
 static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&

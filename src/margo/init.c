@@ -24,7 +24,7 @@
 
 /* An instance with the structs of its parts, in one piece of memory. */
 struct whole {
-    struct margo_instance instance; /* the first, which is freed */
+    struct margo_instance instance; /* first: its address is the whole's */
     struct amg_margo_log log;
     struct amg_margo_config config;
     struct amg_margo_pools pools;
@@ -73,7 +73,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* Sets the class: given, of a communicator, or opened by its string. */
+/* Sets the class: given, or opened by the opener, or by the address. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;
@@ -98,7 +98,7 @@ static bool class_open(margo_instance_id mid, const struct open_args *args)
 
         margo_error(mid,
             "transport \"%s\"%s cannot be opened; the line before this one "
-            "says why, and margo-info lists those there are",
+            "says why, and margo-info lists the transports",
             opened, is_of_env ? ", by AMALGAM_TRANSPORT," : "");
         return false;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instance of Margo, the target of margo_instance_id: the fields that its parts
- * share. Each part has its own struct behind a pointer; only the files of that
- * part access it. */
+/* Instance of Margo, to which margo_instance_id points: the fields that its
+ * parts share. Each part has a struct of its own behind a pointer; only the
+ * files of that part access that struct. */
 #ifndef AMG_MARGO_INSTANCE_H
 #define AMG_MARGO_INSTANCE_H
 
@@ -27,7 +27,7 @@ struct amg_margo_services;
 struct amg_margo_timers;
 
 /* OPENING -> RUNNING -> FINALIZING -> STOPPED -> CLOSED; a failed open goes
- * from OPENING to CLOSED, and in a child of fork() each state to INHERITED. */
+ * from OPENING to CLOSED. In a child of fork() all states become INHERITED. */
 enum amg_margo_state {
     AMG_MARGO_OPENING,    /* no other thread knows the instance yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
@@ -35,17 +35,17 @@ enum amg_margo_state {
     AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
                         * and the pools stay as long as there are references */
     AMG_MARGO_CLOSED,  /* no references; only memory is left */
-    AMG_MARGO_INHERITED, /* of the parent of this process: no thread of it runs
-                          * here, and nothing is left to end */
+    AMG_MARGO_INHERITED, /* opened by the parent of this process: its threads do
+                          * not run here, so nothing is left to end */
     AMG_MARGO_STATE_COUNT
 };
 
-/* References of the program keep class, context and pools; references and
- * public calls in progress keep the memory. Guarded by the lock of
+/* References of the program keep class, context and pools open; references and
+ * public calls in progress keep the memory allocated. Guarded by the lock of
  * instances.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
-    unsigned count;       /* references, with that of finalization */
+    unsigned count;       /* references, also that of finalization */
     unsigned callers;     /* public calls in progress */
     bool has_begun;       /* finalization has begun */
     bool is_returned;     /* finalization has dropped its reference */
@@ -58,7 +58,7 @@ struct amg_margo_wakeup {
     /* Settings, and requests of other threads; independent values, relaxed. */
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* the loop blocks until progress is needed */
-    atomic_bool is_moving; /* the loop moves to another pool: has to yield */
+    atomic_bool is_moving;      /* the loop yields once, to change its pool */
     /* Number of loops that block until progress is needed, or back off. Pairs
      * with the counter of operations: see amg_margo_operation_begin(). */
     atomic_uint gated;
@@ -82,14 +82,14 @@ struct amg_margo_monitoring {
     ABT_key current_rpc; /* the RPC that a thread serves */
 };
 
-/* Owned by its references. */
+/* Freed after its last reference; see `refs`. */
 struct margo_instance {
     hg_class_t *hg_class;
     hg_context_t *hg_context;
     bool is_listening;
     bool owns_class;       /* opened here, so closed here */
     bool owns_context;     /* created here, so destroyed here */
-    bool is_collective;    /* of a job: all ranks finalize together */
+    bool is_collective;    /* all ranks of the job finalize together */
     bool is_abandoned;     /* handlers did not end in time: the memory is never
                             * freed */
     unsigned max_handlers; /* further requests wait; 0: no limit; constant */
@@ -129,9 +129,9 @@ struct margo_instance {
 };
 
 /* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START,
- * &args); costs a test if there is no monitor. No lock is held. The end of an
- * operation that completes a request is notified before its waiter is woken,
- * and no event names a request that may be freed. */
+ * &args); costs a test if there is no monitor. Called with no lock held. The
+ * end of an operation is notified before the waiter of its request is woken,
+ * which may free the request: so no event names a freed request. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -150,7 +150,7 @@ struct margo_instance {
         AMG_MARGO_NOTIFY(mid, event, MARGO_MONITOR_FN_END, args);              \
     } while (0)
 
-/* Is there a monitor, for events whose arguments cost more than a call? */
+/* Is there a monitor? If not, callers skip event arguments that cost time. */
 #define AMG_MARGO_HAS_MONITOR(mid) ((mid)->monitoring.monitor != NULL)
 
 /* Opens the class of an instance instead of margo_init_ext(). */
@@ -164,9 +164,9 @@ struct amg_margo_opener {
     void *arg;
 };
 
-/* init.c: margo_init_ext() with a class that is opened by src/mpi_api over a
- * communicator, owned by the instance, and ended with all ranks
- * (is_collective); NULL for `opener`: by margo_init_ext() itself. */
+/* init.c: margo_init_ext() with a class that `opener` opens (src/mpi_api: over
+ * a communicator); the instance owns the class, and ends together with all
+ * ranks (is_collective). `opener` NULL: margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
 /* Limit of unanswered calls of one instance to another; 0: AMALGAM_CREDITS. */
@@ -191,7 +191,7 @@ static inline bool amg_margo_is_inherited(margo_instance_id mid)
     return amg_margo_state_of(mid) == AMG_MARGO_INHERITED;
 }
 
-/* Result of a call that needs an inherited instance; the first is logged. */
+/* Refuses a call with an inherited instance; only the first is logged. */
 static inline hg_return_t amg_margo_refusal(
     const char *call, margo_instance_id mid)
 {
@@ -199,20 +199,20 @@ static inline hg_return_t amg_margo_refusal(
     return amg_refusal();
 }
 
-/* Ends a blocking wait of the loop, which must check an earlier timer or the
- * finalization. Any thread. */
+/* Ends a blocking wait of the loop, so that it checks for an earlier timer and
+ * for finalization. Called by any thread. */
 void amg_margo_wake(margo_instance_id mid);
 
-/* instances.c: each instance initialises the ULT runtime, and its end finalizes
- * the runtime. Only the primary thread may call the last ABT_finalize(): if
- * another thread ends the last instance, the primary thread makes that call
- * later. enter() returns false if it has failed, logged; `ret_is_first`: the
- * runtime was not initialised before. */
+/* instances.c: enter() calls ABT_init() for an instance, leave() notes that its
+ * ABT_finalize() is due, finalize() makes the calls that are due. Only the
+ * primary thread may make the last call: if another thread ends the last
+ * instance, the primary thread calls later. enter() returns false if it has
+ * failed, logged; `ret_is_first`: ABT_init() was not called before. */
 bool amg_margo_runtime_enter(bool *ret_is_first);
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
 
-/* Registers the instance, with one reference; it is running. */
+/* Registers the instance, with one reference, and sets it RUNNING. */
 void amg_margo_instance_opened(margo_instance_id mid);
 /* Goes on to the next state. */
 void amg_margo_instance_set_state(
@@ -227,19 +227,19 @@ bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller);
 /* Called at the end of a public call. */
 void amg_margo_instance_leave(margo_instance_id mid);
 
-/* Drops a reference if other references remain, so that nothing ends, or if the
- * instance is of the parent of this process. False: nothing was done. */
+/* Drops a reference that is not the program's last, so that nothing ends; true
+ * also for an inherited instance. False: nothing was done. */
 bool amg_margo_instance_unref_many(margo_instance_id mid);
-/* Drops a reference. `ret_begins`: was the last reference, so the caller begins
- * the finalization. False: the caller cannot have a reference. */
+/* Drops a reference; the last one passes to the finalization, which the caller
+ * begins (`ret_begins`). False: the caller cannot have a reference. */
 bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
 
-/* Notes that the finalization has begun, and has a reference. */
+/* Notes that the finalization has begun, and owns a reference. */
 void amg_margo_refs_finalize(margo_instance_id mid);
 /* Drops the reference of the finalization. */
 void amg_margo_refs_finalized(margo_instance_id mid);
-/* Are there no references? Then no caller can take one any more, and the first
- * caller, told by `ret_is_mine`, closes the instance. */
+/* Are there no references? Then no caller can take one any more. `ret_is_mine`:
+ * the caller is the first, and closes the instance. */
 bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* Frees the memory of a closed instance without users. */
@@ -330,8 +330,8 @@ static inline void amg_margo_operation_begin(margo_instance_id mid)
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* The last access to an instance that is finalizing, whose loop then polls
-     * every millisecond. */
+    /* No wake-up, since the instance may be freed from now on: while it is
+     * finalizing, its loop polls every millisecond. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

@@ -5,12 +5,12 @@
  * Calls about the end of an instance may come late, or twice, or from several
  * threads. So this file lists all instances, with their references. An instance
  * is opened with one reference. margo_finalize(), or the
- * margo_instance_release() of the last reference, begins the end with that
- * reference, and the end drops it when serving is over. So the count never is 0
- * while callbacks of the end take references and release them.
- * When the count is 0, the class, the context and the pools are closed. The
- * memory of the last CLOSED_KEPT closed instances is kept, so that a late call
- * finds out that its instance has ended.
+ * margo_instance_release() of the last reference, passes that reference to the
+ * finalization, which drops it after the finalize callbacks. So the count is
+ * never 0 while these callbacks take references and release them. When the
+ * count is 0, the class, the context and the pools are closed. The memory of
+ * the last CLOSED_KEPT closed instances is kept, so that a late call finds out
+ * that its instance has ended.
  *
  * A child of fork() has the memory of an instance, but no thread that runs its
  * loop or its handlers: a wait for these threads would never end, and a lock
@@ -88,7 +88,7 @@ static bool is_known_locked(margo_instance_id mid)
            is_listed_locked(&all.inherited, mid);
 }
 
-/* Is it an instance of the parent of this process? The id is only compared. */
+/* Is `mid` of the parent of this process? The id is only compared. */
 static bool is_inherited(margo_instance_id mid)
 {
     bool is_found = false;
@@ -135,8 +135,8 @@ bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller)
     return false;
 }
 
-/* Keeps the memory of a closed instance; returns the oldest if there are too
- * many, else NULL. */
+/* Keeps the memory of a closed instance; returns the oldest beyond CLOSED_KEPT,
+ * or NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
     AMG_ASSERT_HELD(&all_lock);
@@ -231,8 +231,8 @@ void amg_margo_instance_free(margo_instance_id mid)
 {
     if (amg_margo_state_of(mid) == AMG_MARGO_OPENING)
         amg_margo_instance_set_state(mid, AMG_MARGO_CLOSED);
-    /* A late call reads the key, to find out whether its caller is a
-     * handler. */
+    /* Frees the key only now: a late call reads it, to find out whether its
+     * caller is a handler. */
     amg_margo_handles_fini(mid);
     amg_margo_callbacks_fini(mid);
     amg_margo_requests_close(mid);

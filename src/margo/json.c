@@ -262,7 +262,7 @@ static size_t utf8_len(const unsigned char *text)
     for (size_t i = 1; i < len; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
-    /* Too long for its number, a surrogate, or beyond U+10FFFF. */
+    /* An overlong form, a surrogate, or beyond U+10FFFF. */
     if ((text[0] == 0xe0 && text[1] < 0xa0) ||
         (text[0] == 0xed && text[1] > 0x9f) ||
         (text[0] == 0xf0 && text[1] < 0x90) ||
@@ -334,7 +334,7 @@ static void position_find(
     *ret_column = (unsigned)(at - start) + 1;
 }
 
-/* Text behind the object is ignored, as in Margo; warns of anything but a
+/* Warns of text behind the object, which is ignored, as in Margo; not of a
  * comment. */
 static void rest_log(const struct amg_margo_log *log, const char *what,
     const char *text, size_t end)

@@ -34,10 +34,10 @@ struct amg_json_field {
     const char *const *words; /* ended by NULL */
 };
 
-/* Reads `object` into `target`; fields that are missing, or null, stay
- * unchanged, and with a warning unknown hints. `path` leads to the object, ""
- * for the whole text. False: refused, logged; `target` may be written in
- * part. */
+/* Reads `object` into `target`; a field that is missing or null leaves its
+ * member unchanged, and so does, with a warning, an unknown hint. `path` leads
+ * to the object, "" for the whole text. False: refused, logged; `target` may be
+ * written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
     void *target);
@@ -47,8 +47,8 @@ bool amg_json_read(const struct amg_margo_log *log, const char *path,
 bool amg_json_write(struct json_object *object,
     const struct amg_json_field *fields, const void *source);
 
-/* A string of the text; each byte that is no part of valid UTF-8, as JSON
- * requires, becomes "\\xff", with its two digits. NULL: no memory. */
+/* A string of the text; each byte that is no part of valid UTF-8, which JSON
+ * requires, becomes \x and two hex digits. NULL: no memory. */
 struct json_object *amg_json_string(const char *text);
 
 /* Is the value of that type? If not, that is logged. */
@@ -69,8 +69,8 @@ bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object **ret_value);
 
 /* Parses the text of one object, which may have comments, trailing commas, and
- * single quotes; warns of anything behind. NULL: refused; `what` names the text
- * in the log. The caller frees the object with json_object_put(). */
+ * single quotes; warns of other text behind it. NULL: refused; `what` names the
+ * text in the log. The caller frees the object with json_object_put(). */
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text);
 

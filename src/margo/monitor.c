@@ -141,8 +141,8 @@ hg_return_t margo_request_get_monitoring_data(
     return HG_SUCCESS;
 }
 
-/* Breadcrumbs: under a key of its own, each instance keeps in every thread that
- * serves a request the id of the served RPC, as a number in the place of a
+/* Breadcrumbs: each instance has a thread key. Its value, in a thread that
+ * serves a request, is the id of the served RPC, as a number in the place of a
  * pointer. So calls of an instance are not attributed to handlers of another
  * instance. */
 _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");

@@ -74,7 +74,7 @@ static bool interval_read(const struct amg_margo_log *log,
     if (json_object_is_type(value, json_type_int) ||
         json_object_is_type(value, json_type_double))
         seconds = json_object_get_double(value);
-    /* The form refuses NaN, too. */
+    /* In this form a NaN is refused, too. */
     if (!(seconds >= 0.001 && seconds <= 1e9)) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "configuration: %s.time_interval_sec has to be a number from 0.001 "
@@ -127,7 +127,7 @@ static bool config_read(const struct amg_margo_log *log,
             !interval_read(log, part, &config.interval_s))
             return false;
     }
-    if (config.sample_every == 0) /* in Margo: all */
+    if (config.sample_every == 0) /* counts all, as in Margo */
         config.sample_every = 1;
     *ret_config = config;
     return true;

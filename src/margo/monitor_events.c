@@ -3,7 +3,7 @@
  *
  * An operation - a call, an answer, a transfer, or a served request - has an
  * object from begin to end. The function that posts the operation, its
- * callback, its wait and its thread each hold the object. Handles outlive the
+ * callback, its wait and its thread each hold a reference. Handles outlive the
  * object: they keep a pointer into the book of calls, whose entries stay. */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static struct amg_stats_call *entry_find(
     return call;
 }
 
-/* The entry of a call; if `handle` is NULL, the entry of bulk outside of
+/* The entry of a call; if `handle` is NULL, that of bulk operations outside of
  * handlers. Takes the lock. NULL: no memory. */
 static struct amg_stats_call *call_find(struct amg_monitor *monitor,
     enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
@@ -109,8 +109,8 @@ static void operation_unref(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Counts numbers of a measure, each unless negative. Takes the lock. Does
- * nothing if `call` is NULL. */
+/* Adds to a measure those of the three numbers that are not negative. Takes the
+ * lock. Does nothing if `call` is NULL. */
 static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     enum amg_stats_what what, double duration, double relative, double size)
 {
@@ -171,8 +171,7 @@ static void *post_begin(struct amg_monitor *monitor,
     return operation;
 }
 
-/* Ends the post; by now the callback may have run, and the request may be
- * freed. */
+/* Ends the post; by now the callback may have run. */
 static void post_end(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, enum amg_stats_what what,
     double now, double relative, hg_return_t ret)
@@ -291,8 +290,8 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Until its thread begins, a served handle keeps the operation; afterwards the
- * entry, like handles of calls. */
+/* Until its thread begins, a served handle points to the operation, afterwards
+ * to the entry; see handle_get(). */
 static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_handler_args_t args)
 {
@@ -388,7 +387,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Time since the calling thread began to serve `call`; -1: serves another. */
+/* Time since the calling thread began to serve `call`; -1: not serving it. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -407,8 +406,8 @@ static double since_wait(hg_handle_t handle, double began)
 }
 
 /* ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1) is on_free_output(), which
- * counts the time from its begin to its end, and -1 as the time since another
- * event. */
+ * counts the time from its begin to its end, and no time since another event
+ * (-1). */
 #define ON_DATA(name, what, relative)                                          \
     static void on_##name(void *uargs, double now, margo_monitor_event_t kind, \
         margo_monitor_##name##_args_t args)                                    \
@@ -431,8 +430,8 @@ ON_DATA(
     get_output, AMG_STATS_GET_OUTPUT, since_wait(args->handle, args->uctx.f))
 ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
-/* The entry of bulk operations: of the served request, or of bulk outside of
- * handlers. */
+/* The entry of a bulk operation: of the served request, or that of bulk
+ * operations outside of handlers. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
     struct amg_monitor_operation *served = served_operation(monitor);

@@ -13,8 +13,8 @@
 #include "margo.h"
 #include "margo/json.h"
 
-/* Each number moves the mean by its part of the distance, so large numbers
- * do not swallow small distances (Welford, Technometrics 4, 1962). */
+/* Each number moves the mean by 1/num of its distance from it, so a large sum
+ * does not swallow small distances (Welford, Technometrics 4, 1962). */
 void amg_stats_add(struct amg_stats *stats, double number)
 {
     double distance = number - stats->avg;
@@ -249,8 +249,8 @@ static struct json_object *measure_json(const struct amg_stats_measure *measure,
     return object;
 }
 
-/* The id that an RPC has without a provider, and the provider of an id. "No
- * RPC" has 65535 for each. */
+/* The id that the RPC has without a provider, and the provider of an id. For id
+ * 0 (no RPC) each is 65535. */
 static uint64_t id_number(hg_id_t id)
 {
     return id | MARGO_MAX_PROVIDER_ID;
@@ -289,8 +289,8 @@ static struct json_object *breadcrumb_json(
     return object;
 }
 
-/* Is that measure of an entry written? All measures of a call are, but of bulk
- * only measures that have numbers. */
+/* Is that measure of an entry written? Of a call all measures of its side are,
+ * of bulk only measures that have numbers. */
 static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
     bool is_of_target = what >= AMG_STATS_HANDLER;

@@ -69,7 +69,7 @@ struct amg_stats_measure {
     struct amg_stats duration;
     struct amg_stats relative; /* since the event that the table names */
     struct amg_stats size;     /* bytes, of bulk */
-    bool was_reset;            /* had numbers, so is written empty */
+    bool was_reset;            /* had numbers: written also when empty */
 };
 
 /* Key of an entry. */
@@ -123,7 +123,7 @@ struct amg_timeseries_line {
  * Maps find the lines of RPCs by id, those of pools by handle. */
 struct amg_timeseries {
     double interval_s;
-    double next_s; /* when the next point is due, of ABT_get_wtime() */
+    double next_s; /* when the next point is due, after the opening */
     struct amg_map rpcs;
     struct amg_timeseries_line *all_rpcs;
     struct amg_map pools;
@@ -131,8 +131,8 @@ struct amg_timeseries {
     bool is_short; /* points are missing, since there was no memory */
 };
 
-/* Count requests of an RPC, which is added to the series, and bytes that were
- * transferred for it. */
+/* Count requests of an RPC, which is added to the series if missing, and bytes
+ * that were transferred for it. */
 void amg_timeseries_request(struct amg_timeseries *series, hg_id_t id,
     const char *name, unsigned count);
 void amg_timeseries_bytes(

@@ -116,8 +116,8 @@ static bool streams_read(const struct amg_margo_log *log,
 }
 
 /* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
- * be NULL, into `plan`, which is all zero, with room for `more` pools and
- * streams. False: refused, or no memory; logged. */
+ * be NULL, into `plan`, which is all zero, with room for `more` further pools
+ * and streams. False: refused, or no memory; logged. */
 static bool arrays_read(const struct amg_margo_log *log,
     struct json_object *argobots, size_t more, struct amg_margo_plan *plan)
 {
@@ -151,8 +151,8 @@ void amg_margo_plan_free(struct amg_margo_plan *plan)
     *plan = (struct amg_margo_plan){0};
 }
 
-/* Appends a pool, where there is room; a name of NULL is made up later. Returns
- * its index. */
+/* Appends a pool, for which there is room; a name of NULL is made up later.
+ * Returns the pool's index. */
 static unsigned pool_append(struct amg_margo_plan *plan, const char *name)
 {
     plan->pools[plan->pool_count] = (struct amg_margo_pool_spec){.name = name,
@@ -161,7 +161,7 @@ static unsigned pool_append(struct amg_margo_plan *plan, const char *name)
     return plan->pool_count++;
 }
 
-/* Appends a stream of one pool, where there is room. False: no memory,
+/* Appends a stream of one pool, for which there is room. False: no memory,
  * logged. */
 static bool stream_append(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, unsigned pool)

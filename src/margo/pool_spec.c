@@ -61,8 +61,8 @@ const char *amg_margo_sched_kind_name(int kind)
     return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
-/* Has the name a form that Margo makes up? Margo's own descriptions have to be
- * valid texts. */
+/* Has the name a form that Margo makes up? Such names are valid, since Margo's
+ * own descriptions have to be valid texts. */
 static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of an instance: created by its plan when it opens and by the program,
- * and freed with it; the public calls that add and remove them.
+/* Pools of an instance: those of its plan, created when the instance opens, and
+ * those that the program adds; the public calls that add and remove pools.
  *
  * The stream __primary__ is the caller's. If Margo started Argobots, the
  * scheduler of the plan replaces the stream's scheduler; if the program did,
@@ -269,7 +269,7 @@ bool amg_margo_pools_open(
         registry_leave(mid);
         return false;
     }
-    /* Streams that the instance does not know may run pools of the program. */
+    /* Leaves out pools of the program, which streams unknown here may run. */
     pools = &mid->pools->registry->pools;
     for (unsigned i = 0; i < pools->count && !is_child; i++)
         if (pools->items[i]->kind != AMG_MARGO_POOL_EXTERNAL)
@@ -312,8 +312,8 @@ void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
     pool_count(mid, pool, -1);
 }
 
-/* The stream to pin, if no other instance shares the registry: created for
- * use_progress_thread, without a core; or NULL. */
+/* The stream to pin, or NULL: that of use_progress_thread, if the text gives it
+ * no core, and no other instance shares the registry. */
 static ABT_xstream stream_to_pin(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -332,7 +332,7 @@ static ABT_xstream stream_to_pin(margo_instance_id mid)
     return found;
 }
 
-/* True: the stream has a core of its own. */
+/* Pins the stream. True: it has a core of its own. */
 static bool core_take(margo_instance_id mid, ABT_xstream stream,
     struct amg_affinity_ask *ask, struct amg_placement *placement)
 {

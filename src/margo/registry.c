@@ -218,7 +218,7 @@ hg_return_t amg_margo_pool_add(
 
     if (rc == HG_SUCCESS)
         return rc;
-    /* The program keeps an external pool. */
+    /* An external pool stays the program's. */
     if (pool->kind == AMG_MARGO_POOL_EXTERNAL)
         pool->is_owned = false;
     amg_margo_pool_destroy(mid, pool);
@@ -363,8 +363,8 @@ hg_return_t margo_find_pool_by_handle(
     return amg_margo_pool_find(mid, amg_margo_by_handle(pool), info);
 }
 
-/* The code of an index out of range, as programs of Margo expect; only the
- * calls by index to find an item return it. */
+/* Programs of Margo expect HG_INVALID_ARG for an index out of range, but only
+ * from margo_find_pool_by_index() and margo_find_xstream_by_index(). */
 static hg_return_t index_code(hg_return_t rc)
 {
     return rc == HG_NOENTRY ? HG_INVALID_ARG : rc;

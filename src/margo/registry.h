@@ -43,16 +43,16 @@ struct amg_margo_list {
     const char *what; /* for made-up names: "pool" */
 };
 
-/* Owned by all its instances. The lock guards pools, streams and items. */
+/* Freed by its last instance. The lock guards pools, streams and items. */
 struct amg_margo_registry {
     struct amg_lock lock;
-    /* Held while an item that may be freed is shown, and to free one that is
-     * off its list. It is taken before `lock`, and by threads that may wait. */
+    /* Held by margo_state_dump() while it prints items, and to free an item
+     * that is off its list. Taken before `lock`, by threads that may wait. */
     ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
-    /* Streams removed by threads that they ran: these streams end by
+    /* Streams that a thread running in them has removed: they end by
      * themselves, and are freed later. */
     struct amg_margo_item *left;
 };
@@ -89,7 +89,7 @@ struct amg_margo_registry *amg_margo_registry_of(margo_instance_id mid);
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
 
-/* An item with room for that many pools, of a stream, and CPUs; a name of NULL
+/* An item, for a stream with room for that many pools and CPUs; a name of NULL
  * is made up later. NULL: no memory, logged. */
 struct amg_margo_item *amg_margo_item_new(
     margo_instance_id mid, const char *name, size_t pools, unsigned affinity);

@@ -16,36 +16,36 @@ struct amg_margo_waiter {
     ABT_eventual_memory eventual;
     bool is_of_one;    /* woken only once */
     atomic_uint woken; /* else: the first wake-up sets the eventual */
-    /* Wake-ups that will not touch this memory again. The release increments
-     * pair with the acquire load of the waiter. */
+    /* Wake-ups whose thread does not touch this memory again. The release
+     * increments pair with the acquire load of the waiter. */
     atomic_uint wakes;
 };
 
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
  * to margo_wait(); or by the operation, in a `c` form. Requests of the `i` and
  * `c` forms lie in the instance's pool, whose memory never holds anything but
- * requests, so that a request that was waited for is recognised until its
- * memory is used again. */
+ * requests, so that margo_wait() recognises a request that was waited for
+ * before, until its memory is used again. */
 struct margo_request_struct {
-    /* Two words that the pool uses while the request is free. */
+    /* The pool overwrites two words of a free request. */
     margo_request_type type;
     margo_instance_id mid;
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when the request is over */
-    /* 0: pending; 1: over; else the address of the waiter, or of the thread
-     * that is parked, plus 2. The final exchange publishes `ret`, and is the
-     * last access of the thread that ends the request; it pairs with the
-     * acquire loads of the waiter. */
+    /* 0: pending; 1: over; else the address of the waiter, or that of the
+     * parked thread plus 2. The final exchange publishes `ret`, and is the last
+     * access of the thread that ends the request; it pairs with the acquire
+     * loads of the waiter. */
     atomic_uintptr_t state;
     /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
     void *arg;
     atomic_uint refs; /* of the poster, and of the operation */
     bool is_kept;     /* from the instance's pool, and not freed */
-    /* A time limit, which cancels the operation by its timer, because the
-     * operation's end waits for the timer; before the post the timer is armed
-     * again. */
+    /* A time limit: its timer cancels the operation, which cannot end
+     * meanwhile, as its end disarms the timer. Before the post there is nothing
+     * to cancel: the timer is armed again. */
     bool is_timed;
     uint64_t due_ns; /* amg_clock_ns() */
     atomic_bool is_late;
@@ -66,8 +66,8 @@ struct amg_margo_form {
 };
 
 /* Creates a request for a form: in `place`, on the caller's stack, if the form
- * blocks, else in the instance's pool. HG_INVALID_ARG, HG_NOMEM; errors of the
- * wait check. */
+ * blocks, else in the instance's pool. HG_INVALID_ARG, HG_NOMEM, or an error if
+ * the caller cannot wait. */
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
@@ -77,9 +77,9 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
 hg_return_t amg_margo_request_arm(
     const struct amg_margo_form *form, struct margo_request_struct *req);
 
-/* Called after the post. If the post succeeded: waits for the operation in a
- * form that blocks, else gives the request to the program. Else frees the
- * request. Returns the result, or `rc` of the post. */
+/* Called after the post. After a success: waits for the operation in a form
+ * that blocks, else gives the request to the program. After a failure: frees
+ * the request. Returns the result, or `rc` of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 
@@ -94,8 +94,8 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 }
 
 /* Cancels the calls of the instance that are in flight, where possible
- * (call.c), and its transfers that have a time limit (bulk.c). Calls and
- * transfers still end by themselves. */
+ * (call.c), and its transfers that have a time limit (bulk.c). Each still ends
+ * by its own callback. */
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
@@ -104,13 +104,13 @@ void amg_margo_bulk_cancel(margo_instance_id mid);
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* Waits, also for other things than requests, until woken `count` times: at
- * most once, unless the caller clears `is_of_one` before. */
+/* Waits, also for other things than requests, until woken `count` times; more
+ * than once only if the caller has cleared `is_of_one` before. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);
 /* Waits until woken for the first time, or until the deadline. False: the
- * deadline has passed. amg_margo_waiter_wait() has to follow a true. */
+ * deadline has passed. After true, call amg_margo_waiter_wait(). */
 bool amg_margo_waiter_wait_until(
     struct amg_margo_waiter *waiter, uint64_t deadline_ns);
 

@@ -151,7 +151,7 @@ static struct amg_margo_rpc *rpc_make_locked(
     return rpc;
 }
 
-/* Registers an RPC, in place of `before`, the RPC of that id, or NULL.
+/* Registers an RPC. `before`: the RPC of that id, which is replaced, or NULL.
  * HG_EXIST: `before` has another name. */
 static hg_return_t rpc_register_locked(margo_instance_id mid,
     const struct margo_monitor_register_args *args, hg_id_t id,
@@ -166,7 +166,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
         return HG_NOMEM;
     if (strcmp(rpc->name, args->name) != 0)
         return HG_EXIST;
-    if (before != NULL) { /* HG would warn */
+    if (before != NULL) { /* else HG would warn */
         rc = HG_Deregister(mid->hg_class, id);
         if (rc != HG_SUCCESS)
             return rc;

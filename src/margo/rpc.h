@@ -20,7 +20,7 @@ struct margo_request_struct;
 
 /* HG_Registered_data() of an RPC's id; owned by the instance, from registration
  * until the instance ends, also when the RPC is deregistered: requests may
- * still name it. A registration of that name reuses the memory. */
+ * still name it. A later registration of that name reuses the memory. */
 struct amg_margo_rpc {
     struct amg_link link; /* on the instance's list */
     margo_instance_id mid;
@@ -36,7 +36,7 @@ struct amg_margo_rpc {
     bool has_handler;
     /* Guards data and data_free; taken after the lock of all RPCs. */
     struct amg_lock data_lock;
-    _Atomic(void *) data; /* of the program; may come after a call */
+    _Atomic(void *) data; /* of the program; set at any time */
     void (*data_free)(void *);
 };
 
@@ -95,9 +95,9 @@ struct amg_margo_args {
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
 
-/* At the origin: the code in front of the output that came. */
+/* At the origin: the code in front of the received output. */
 hg_return_t amg_margo_peek_code(hg_handle_t handle);
-/* At the target: the parent in front of the input that came; 0: none. */
+/* At the target: the parent in front of the received input; 0: none. */
 hg_id_t amg_margo_peek_parent(hg_handle_t handle);
 
 #endif

@@ -22,12 +22,12 @@ bool amg_margo_runtime_has_ready(void);
 /* Lets the ready threads of the caller's stream run first. */
 void amg_margo_runtime_yield(void);
 
-/* Takes a thread out of the pool of the caller's stream, which no other stream
- * runs, if no other thread is ready there; gives the thread back. */
+/* Takes a thread out of the pool of the caller's stream, if no other stream
+ * runs the pool, and no other thread is ready there; give() pushes it back. */
 bool amg_margo_runtime_take(ABT_thread thread);
 void amg_margo_runtime_give(ABT_thread thread);
 
-/* Is the loop's stream to end, while another stream can run the loop? */
+/* Must the loop leave its stream, which is to end, for another stream? */
 bool amg_margo_runtime_must_migrate(void);
 
 /* A sleep of the loop's stream. */
@@ -59,8 +59,8 @@ bool amg_margo_runtime_frees_eventuals(void);
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns);
 
-/* A call of fn(arg) in a thread of the runtime, which fn() must not block.
- * NULL: no memory, or the runtime has no such thread. */
+/* A timed call of fn(arg), in a thread of the runtime, which fn() must not
+ * block. NULL: no memory, or the runtime has no such thread. */
 struct amg_margo_tick *amg_margo_runtime_tick_create(
     void (*fn)(void *arg), void *arg);
 /* Sets the time of the next call; also called by fn(). False: no call comes. */

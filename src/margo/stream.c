@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution streams of an instance: started by its plan and by the program, and
- * the public calls that add and remove them.
+/* Execution streams of an instance: those of its plan and those that the
+ * program adds; the public calls that add and remove streams.
  *
  * A stream uses its pools (`uses` of struct amg_margo_item) from their lookup
- * until its end: so no pool can be removed while a stream of it starts or ends,
- * for which no lock is held. */
+ * until its end: so no pool can be removed while a stream starts or ends that
+ * runs it. No lock is held then. */
 #include <stdio.h>
 #include <string.h>
 
@@ -138,8 +138,8 @@ static hg_return_t stream_schedule(
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-/* Does the stream run the caller, so that it cannot be joined now? Then the
- * stream ends when the caller leaves it; other streams run its pools. */
+/* Does the stream run the caller, who cannot join it? Then the stream is asked
+ * to end when the caller leaves it, and listed to be freed later. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {
@@ -155,8 +155,8 @@ static bool stream_leaves(
     return true;
 }
 
-/* Frees a stream that is on no list. Joins an owned stream first, but a stream
- * that runs the caller later. */
+/* Frees a stream that is on no list. Joins an owned stream first; a stream that
+ * runs the caller is joined and freed later (amg_margo_streams_reap()). */
 static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -165,7 +165,7 @@ static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 
     if (stream->is_owned && stream_leaves(registry, stream))
         return;
-    /* A thread of the stream may show the registry, and ends first. */
+    /* Before `shown` is taken, which a thread of that stream may hold. */
     if (stream->is_owned)
         error = ABT_xstream_join(handle);
     amg_margo_show_begin(registry);
@@ -396,7 +396,7 @@ void amg_margo_streams_reap(margo_instance_id mid, bool all)
     }
 }
 
-/* Does another stream than `but` run the pool? */
+/* Does a stream other than `but` run the pool? */
 static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_item *pool, const struct amg_margo_item *but)
 {

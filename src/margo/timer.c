@@ -7,12 +7,11 @@
  * does not sleep beyond that time.
  *
  * The loop fires a timer of the program by creating a user-level thread in the
- * timer's pool, or by calling the function itself. A cancel that comes before
- * the thread has begun makes the thread void instead of waiting for it, and
- * waits only for a callback that runs. The program, the heap and each such
- * thread have a reference to the timer; the last reference frees it. The memory
- * is reused for timers alone, so that a call with a destroyed timer is
- * recognised. */
+ * timer's pool, or by calling the function itself. A cancel before the thread
+ * has begun makes the thread void (it calls nothing), and waits only for a
+ * callback that runs. The program, the heap and each such thread have a
+ * reference to the timer; the last reference frees it. The memory is reused for
+ * timers alone, so that a call with a destroyed timer is recognised. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -62,7 +61,7 @@ void amg_margo_timers_init(margo_instance_id mid)
 }
 
 /* Must loops be woken for a timer that is due before all others? A loop sleeps
- * at most for the upper bound, but passes its gate only when woken. */
+ * at most for timeout_ub_ms, but in gate_pass() until it is woken. */
 static bool is_news(margo_instance_id mid, uint64_t due_ns)
 {
     uint64_t bound_ms =
@@ -131,7 +130,7 @@ bool amg_margo_timer_disarm(
     bool is_firing = true;
     unsigned tries = 0;
 
-    /* fire() may arm the timer again, so check afterwards. */
+    /* fire() may arm the timer again: checks once more when it has returned. */
     while (!was_armed && is_firing) {
         amg_lock_lock(&timers->lock);
         was_armed = timer->is_armed;
@@ -139,7 +138,7 @@ bool amg_margo_timer_disarm(
             remove_locked(mid, timer);
         is_firing = fires_elsewhere(mid, timer);
         amg_lock_unlock(&timers->lock);
-        /* The loop that runs fire() may wait for this stream. */
+        /* The loop that runs fire() may need this stream: leaves it. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
             amg_back_off(tries++);
@@ -207,7 +206,7 @@ uint64_t amg_margo_timer_due_ns(double timeout_ms)
 {
     double ns = timeout_ms * (double)AMG_NS_PER_MS;
 
-    /* About 292 years: no overflow. */
+    /* From 292 years on the sum might overflow. */
     if (!(ns < (double)INT64_MAX))
         return AMG_NO_DEADLINE - 1;
     return amg_clock_ns() + (ns > 0 ? (uint64_t)ns : 0);
@@ -231,7 +230,7 @@ struct margo_timer {
     unsigned refs;
     bool is_started;     /* started, and has not fired */
     unsigned handed_out; /* threads that have not begun */
-    unsigned void_ones;  /* of these, threads that must not call */
+    unsigned void_ones;  /* of these, threads that call nothing */
     unsigned cancelling; /* callers in cancel; meanwhile no start succeeds */
     bool is_running;     /* the callback runs; never twice at a time */
     ABT_thread runner;   /* of the callback */
@@ -313,8 +312,8 @@ static void timer_thread(void *arg)
 }
 
 /* Arms the timer again for a short time, since its callback still runs in the
- * other loop of the instance. Unlocks. False: locked, no timer fires any
- * more. */
+ * other loop of the instance. True: unlocked. False: still locked, as the
+ * instance has ended. */
 static bool timer_postpone(struct margo_timer *timer)
 {
     timer_unlock(timer);

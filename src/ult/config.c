@@ -31,7 +31,7 @@ struct values {
 
 enum {
     FIRST_CAP = 4,
-    LEAST_STACK = 4096, /* bytes that the program gives */
+    LEAST_STACK = 4096, /* bytes of a stack of the program */
 };
 
 _Static_assert(
@@ -79,8 +79,8 @@ static struct value *value_add(struct values *values)
     return &values->items[values->count++];
 }
 
-/* Sets a value of a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*; NULL
- * removes the key. `none_code`: the code if `config` is NULL. */
+/* Sets a value of a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*; `value`
+ * NULL removes the key. `none_code`: the code if `config` is NULL. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {

@@ -239,9 +239,9 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
     return ABT_SUCCESS;
 }
 
-/* Prints the stack from its saved context to the upper end; also bytes that the
- * sanitizer keeps between variables, and bytes that other threads write
- * meanwhile, such as the node of a time limit. */
+/* Prints the stack from its saved context to the upper end. Not instrumented:
+ * it reads bytes that a sanitizer keeps between variables, and bytes that other
+ * threads write meanwhile, such as the node of a time limit. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
     const unsigned char *at = ult->sp;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Thread-specific values of a user-level thread, by key.
  *
- * A table is a chain of arrays of a few slots, and is read without a lock;
- * writers hold the thread's lock. A slot belongs to the number of a key, which
- * no other key ever gets, and keeps the destructor: so keys may go before
- * threads. */
+ * A table is a chain of arrays of a few slots. Only adding a slot takes the
+ * thread's lock; slots are read, and their values set, without it. A slot
+ * belongs to the number of a key, which no other key ever gets, and keeps the
+ * destructor: so keys may go before threads. */
 #include "ult/ult.h"
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "ult/xstream_local.h"
 
-/* A key, behind ABT_key; the program's. */
+/* A key, behind ABT_key; owned by the program. */
 struct ABT_key_opaque {
     uint32_t number;
     void (*destructor)(void *value);
@@ -120,7 +120,7 @@ int ABT_key_free(ABT_key *key)
     return amg_handle_free(key, ABT_ERR_INV_KEY);
 }
 
-/* Sets the value of a slot that there is. */
+/* Sets the value, if the key has a slot. */
 static bool value_set(struct amg_key_table *table, ABT_key key, void *value)
 {
     struct amg_key_slot *slot = slot_find(table, key->number);

@@ -18,11 +18,11 @@
  *
  * All edges of the second line are made under the lock. The unlock of a WANTED
  * mutex unparks the oldest waiter, but does not keep the mutex for that waiter:
- * until the waiter runs, other threads may acquire the mutex, or each hand-over
- * would cost a switch. A waiter that came too late once is first in the queue,
- * and the next unlock hands the mutex to it (WANTED -> HELD), so no thread
- * waits for ever. A PASSED mutex is acquired only under the lock: the next
- * holder knows that the former holder has left, and may free the mutex. */
+ * until the waiter runs, other threads may acquire the mutex, since a hand-over
+ * each time would cost a switch. A waiter that came too late once is first in
+ * the queue, and the next unlock hands the mutex to it (WANTED -> HELD), so no
+ * thread waits for ever. A PASSED mutex is acquired only under the lock: the
+ * next holder knows that the former holder has left, and may free the mutex. */
 
 enum {
     /* Polls of an OS thread, about 1 us, before it sleeps: a sleep and a
@@ -45,7 +45,7 @@ struct mutex_waiter {
 
 static _Thread_local char thread_mark;
 
-/* Never inlined: after a switch the address of thread_mark is another. */
+/* Never inlined: the address of thread_mark must not be kept over a switch. */
 static AMG_NOINLINE uintptr_t thread_id(void)
 {
     return (uintptr_t)&thread_mark;
@@ -260,7 +260,7 @@ static int mutex_lock(ABT_mutex mutex, unsigned looks)
     return ABT_SUCCESS;
 }
 
-/* Attributes, behind ABT_mutex_attr; the program's until it is freed. */
+/* Attributes, behind ABT_mutex_attr; owned by the program. */
 struct ABT_mutex_attr_opaque {
     ABT_bool is_recursive;
 };
@@ -447,7 +447,7 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
  * signal is only recorded in the waiter, which is not unparked.
  *
  * A waiter without a deadline that had parked when signaled does not touch the
- * condition again. Other waiters touch it once, and `inside` counts them:
+ * condition again. Other waiters touch it once more, and `inside` counts them:
  * ABT_cond_free() lets them leave first. */
 
 /* A condition, behind ABT_cond; may be of zeros. Owned by its creator, or by
@@ -495,7 +495,7 @@ static void cond_shrunk_locked(ABT_cond cond)
         cond->mutex = NULL;
 }
 
-/* False: the deadline came first; NULL: no deadline. */
+/* False: the deadline came first; `deadline_ns` NULL: there is none. */
 static bool cond_sleep(
     ABT_cond cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
@@ -547,7 +547,7 @@ static int cond_wait(
         return ABT_ERR_INV_MUTEX;
     depth = mutex_unlock_all(mutex);
     is_signaled = cond_sleep(cond, &self, deadline_ns);
-    /* Before the mutex is acquired, which would else never be released. */
+    /* A cancelled thread must end here, not with the mutex acquired. */
     if (!is_signaled && amg_ult_self() != NULL)
         amg_ult_check_cancel(amg_ult_self());
     mutex_lock_all(mutex, depth);
@@ -582,7 +582,7 @@ int ABT_cond_create(ABT_cond *newcond)
     return amg_handle_create(newcond, sizeof(struct ABT_cond_opaque));
 }
 
-/* Is no thread waiting? Waiters that have been signaled leave first. */
+/* Has the condition no waiters? Signaled waiters leave it first. */
 static bool cond_is_idle(void *object)
 {
     ABT_cond cond = object;

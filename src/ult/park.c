@@ -125,7 +125,7 @@ static bool start_locked(void)
         return false;
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     all.is_ending = false;
-    /* The program's threads handle signals. */
+    /* Blocks all signals, which the program's threads handle. */
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     err = pthread_create(&all.thread, &attr, thread_run, NULL);
@@ -316,7 +316,7 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_unlock(lock);
-        /* Else a caller that tries again and again keeps other threads from
+        /* A caller that retries in a loop would keep other threads from
          * running. */
         amg_ult_yield(waiter->ult);
         return false;
@@ -330,7 +330,7 @@ bool amg_park_until(
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* Without a timeout the whole xstream sleeps. */
+    /* An OS thread, or no timeout can be set: the whole OS thread sleeps. */
     waiter->ult = NULL;
     amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))

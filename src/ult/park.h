@@ -26,7 +26,7 @@
 #include "ult/waiters.h"
 
 /* A timeout lives from set until cancel has returned, usually on the stack of
- * the caller. Only park.c accesses the fields, and writes under its lock. */
+ * the caller. Only park.c accesses the fields, under its lock once set. */
 struct amg_timeout {
     struct amg_heap_node node; /* by deadline */
     void (*expire)(struct amg_timeout *timeout);
@@ -88,7 +88,7 @@ struct ABT_mutex_opaque {
     /* An amg_mutex_word. The acquire exchange that locks the mutex pairs with
      * the release store or exchange that unlocks it. */
     atomic_uint word;
-    struct amg_lock lock; /* guards is_waking, waiters, word from WANTED on */
+    struct amg_lock lock; /* guards is_waking, waiters, `word` from WANTED on */
     bool is_waking;       /* a waiter was unparked, but has not run yet */
     struct amg_list waiters;
     /* Of a recursive mutex: the holder, which alone writes `owner`, and how

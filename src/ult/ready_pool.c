@@ -3,8 +3,8 @@
  *
  * A sleeper that waits for a push is on the pool's list of watches. The push
  * and the watch take the pool's lock, and the watcher checks the pool after it
- * has added itself to the list; so the watcher finds the pushed thread, or the
- * push the watcher. A push without a sleeper costs nothing more. */
+ * has added itself to the list; so the watcher finds the thread, or the push
+ * finds the watcher. Without a watcher a push has no further cost. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void size_change(struct amg_ready_pool *pool, size_t change)
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
-/* No other thread changes the size of a built-in pool meanwhile. */
+/* Changes the size of a built-in pool, which only the lock's holder changes. */
 static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
@@ -48,7 +48,7 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-/* 0: nothing is ready; else at least 1. `counted`: size that we counted. */
+/* 0: nothing is ready; else at least 1. `counted`: pushes minus pops. */
 static size_t user_size(const struct amg_user_pool *user, size_t counted)
 {
     if (user->is_old)
@@ -127,7 +127,7 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* The scheduler that was alone no longer waits for blocked threads. */
+    /* The scheduler that was alone may end now, also with threads blocked. */
     amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_unlock(&pool->lock);
@@ -140,7 +140,7 @@ enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
  * wake-up? */
 typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
 
-/* Claims the first possible sleeper. */
+/* Claims the first sleeper of the list that can be claimed. */
 static void claim_first_locked(
     struct amg_ready_pool *pool, struct amg_claim *ret_claim)
 {
@@ -436,7 +436,7 @@ struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool)
     return pool_take(pool, pool->ops->steal);
 }
 
-/* A definition that the library made has no function to remove. */
+/* Only a definition of the older form may have a function to remove. */
 static AMG_NOINLINE bool user_remove(
     struct amg_ready_pool *pool, struct amg_ult *ult)
 {
@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* The locks of successors are taken in their order. */
+/* Locks are taken in the order of succession. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);

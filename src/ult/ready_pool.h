@@ -31,7 +31,7 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module; owned by the caller meanwhile. */
 struct amg_block {
-    /* Called by any thread, also before the sleep begins: then ends it, too. */
+    /* Called by any thread; ends also a sleep that begins later. */
     void (*wake)(void *arg);
     void *arg;
 };
@@ -116,7 +116,8 @@ struct amg_ready_pool {
                               * distinguish them */
     struct amg_list watches; /* struct amg_watch of sleepers */
     unsigned turns;          /* pops of ready threads while fresh ones waited */
-    /* Changed with the lock held; read without it, as a hint. */
+    /* Read without the lock, as hints. Changed under the lock, but for `users`,
+     * and the `size` of a user-defined pool. */
     atomic_size_t size;
     atomic_size_t blocked;
     atomic_uint users; /* schedulers that use the pool */
@@ -165,8 +166,8 @@ void amg_ready_pool_disown(struct amg_ult *ult);
  * the pool. Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
 /* Makes a thread ready that yields, and has left its stack on the calling
- * xstream. Wakes no sleeper if `runs_next` says that the xstream runs it
- * next. */
+ * xstream. Wakes no sleeper if `runs_next` says that the xstream runs that
+ * thread next. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
 
@@ -222,8 +223,8 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
  * being joined, which wait as long as the pool has blocked threads. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
-/* Adds an armed sleeper: until its removal, each push wakes one sleeper of the
- * pool. False: the pool is not empty. */
+/* Adds an armed sleeper: until it is removed, each push wakes one sleeper.
+ * False: the pool is not empty. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);

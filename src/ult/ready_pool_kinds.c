@@ -2,9 +2,9 @@
 /* Built-in kinds of pools, which differ in the order of their threads.
  *
  * prio_wait prefers threads that have run before, earliest_first threads that
- * were created earlier, so that work in progress ends before new work begins. A
- * thread that only yields would starve others; so they have a turn now and
- * then. */
+ * were created earlier, so that work in progress ends before new work begins.
+ * Against starvation by threads that only yield, each 8th pop of prio_wait
+ * takes a new thread, and each 4th of earliest_first the newest. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -34,7 +34,7 @@ static void fifo_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(&pool->ready, &ult->link);
 }
 
-/* The link is not marked as unlisted: amg_ult.in is. */
+/* Leaves ult->link as it is: ult->in says that the thread is in no pool. */
 static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
 {
     struct amg_link *link = amg_list_first(&pool->ready);
@@ -46,7 +46,7 @@ static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
     return ult_of(link);
 }
 
-/* The owner pops at the other end. */
+/* Steals at the end opposite to that of the owner's pops. */
 static struct amg_ult *randws_steal(struct amg_ready_pool *pool)
 {
     return list_pop_last(&pool->ready);
@@ -85,8 +85,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* Ids grow with creation, since the first push reads the id. The search for the
- * place of a new thread begins at the end, of another thread at the front. */
+/* Ids grow in the order of first pushes, which read them. The search for the
+ * place of a new thread begins at the end, for another thread at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

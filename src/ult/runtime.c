@@ -28,12 +28,12 @@
  * that names the thread if the address of the fault lies in a guard page. Then
  * the handler restores the previous action: the fault occurs again when the
  * handler returns, and a signal that was sent is raised again, so the kernel
- * delivers them with the flags of that action. From then on the process has no
- * lines about overrun stacks, until the next first ABT_init(). A program's
- * action may remember this handler and call it. If the runtime was opened again
- * meanwhile, that action is this handler's previous action, and the two would
- * call each other for ever: so the handler, called while its previous action is
- * in place, restores the default action. */
+ * delivers them with the flags of that action. From then on overrun stacks are
+ * not reported, until the runtime is opened again. A program's action may
+ * remember this handler and call it. If the runtime was opened again meanwhile,
+ * that action is this handler's previous action, and the two would call each
+ * other for ever: so the handler, called while its previous action is in place,
+ * restores the default action. */
 
 static struct sigaction action_before;
 
@@ -148,9 +148,8 @@ static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
 
-    /* Threads may have switched directly to each other since main() left for
-     * the first time; the thread that started this loop may have left a thread
-     * to run. */
+    /* The first switch to this loop, by main() or by a thread that main() has
+     * switched to, may have handed over a thread to run. */
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
@@ -341,8 +340,8 @@ static void runtime_close(void)
     runtime.primary = NULL;
 }
 
-/* Locks the runtime, but not during the last ABT_finalize(); user-level threads
- * may lock even then, since ABT_finalize() waits for user-level threads. */
+/* Locks the runtime. An OS thread first waits until a last ABT_finalize() is
+ * over; a user-level thread does not, as ABT_finalize() waits for it. */
 static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;
@@ -410,7 +409,7 @@ int ABT_finalize(void)
     if (!is_last)
         return rc;
     AMG_TEST_POINT("runtime.closes");
-    /* Threads that still run may call ABT_initialized(). */
+    /* Not under the lock, which ABT_initialized() of threads that run takes. */
     runtime_close();
     amg_lock_lock(&runtime.lock);
     runtime.count = 0; /* also for ABT_init() by threads meanwhile */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedulers, which choose the next thread of an execution stream, and their
- * public functions, but for those that run them.
+ * public functions, except those that run them (sched_run.c).
  *
  * A basic scheduler takes its pools in turn, so that a thread that only yields
  * in one pool does not starve the other pools. All built-in schedulers block
@@ -346,7 +346,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* The request came before the xstream was armed: no wake-up follows. */
+    /* A join requested before the arming wakes nobody: checks for it. */
     if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);
@@ -370,7 +370,7 @@ bool amg_block_has_ready(void)
     if (xstream == NULL)
         return false;
     sched = amg_xstream_sched(xstream);
-    /* A request for the scheduler: main() was returned, for example. */
+    /* A request, for example to run main(), which another xstream returned. */
     return amg_xstream_is_asked(xstream) ||
            (sched->only != NULL ? amg_ready_pool_has_any(sched->only)
                                 : amg_sched_size(sched) > 0);
@@ -403,7 +403,7 @@ bool amg_block_must_migrate(void)
 
 #define NS_PER_S 1e9
 
-/* Longer times, above 100 years, are no limit. */
+/* Longer times, above 95 years, are no limit. */
 #define SECS_MAX 3e9
 
 static uint64_t deadline_after(double secs)
@@ -416,7 +416,7 @@ static uint64_t deadline_after(double secs)
 }
 
 /* Has the caller's xstream a request, so that its scheduler must not wait? A
- * join counts only when no thread of its pools is blocked. */
+ * join counts only when the scheduler may end: sched_is_empty(). */
 static bool must_not_wait(const struct amg_xstream *xstream)
 {
     return xstream != NULL &&

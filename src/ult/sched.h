@@ -16,8 +16,8 @@ enum amg_sched_ask {
 };
 
 /* A scheduler, behind ABT_sched. Owned by its creator; an automatic scheduler
- * by its xstream. Only the xstream that runs the scheduler changes the fields
- * without a comment on threads. */
+ * by its xstream. Fields whose comments name no other threads are changed only
+ * by the xstream that runs the scheduler. */
 struct amg_sched {
     ABT_sched_predef kind;
     bool is_users; /* runs a function of the program */

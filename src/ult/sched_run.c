@@ -20,8 +20,8 @@ static bool sched_has_to_stop(struct amg_sched *sched)
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
     struct amg_ult *primary = NULL;
 
-    /* Acquire: pairs with amg_xstream_ask(), whose caller has returned main()
-     * before. */
+    /* Acquire: pairs with amg_xstream_ask(), before which primary_return() has
+     * returned main(). */
     if (xstream != NULL &&
         (atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
             AMG_XSTREAM_TO_LOOK) != 0) {

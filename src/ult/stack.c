@@ -20,8 +20,8 @@
 enum {
     SHARED_FACTOR = 16,
     COLORS =
-        16, /* stacks start at so many offsets, as objects at one offset of */
-    COLOR_STEP = 128, /* all stacks would compete for few sets of the cache */
+        16, /* stacks start at so many offsets: with one offset for all, the */
+    COLOR_STEP = 128, /* tops of stacks would share few sets of the cache */
 };
 
 static struct amg_lock stacks_lock AMG_LOCK_KEPT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first frame of a stack on aarch64; switch_aarch64.S draws it. */
+/* The first frame of a stack on aarch64, as switch_aarch64.S pops it. */
 #include <stdint.h>
 #include <string.h>
 

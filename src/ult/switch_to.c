@@ -2,7 +2,7 @@
 /* User-level threads: creation, switches between them, and their end.
  *
  * A thread on a stack of the library lies at the upper end of that stack, so it
- * takes no further memory, and only a page that the thread touches anyway.
+ * takes no memory of its own: the stack uses that page anyway.
  *
  * No xstream may run a thread before the thread has left its stack, so the next
  * thread on the xstream makes the previous thread ready, blocked or ended:
@@ -80,8 +80,8 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    /* Pairs with suspended_take(), which may come as soon as the state is
-     * BLOCKED, or before, and then waits for that state. */
+    /* Pairs with suspended_take(), which may come from now on, and waits for
+     * the state BLOCKED. */
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
@@ -166,7 +166,7 @@ static bool may_switch_directly(const struct amg_ult *self)
 }
 
 /* The pool of `self`, if this xstream's scheduler is built-in, has only that
- * built-in pool, and no requests are there. Else NULL. */
+ * built-in pool, and no request is pending. Else NULL. */
 static struct amg_ready_pool *only_pool(
     const struct amg_xstream_local *local, const struct amg_ult *self)
 {
@@ -184,7 +184,7 @@ static struct amg_ready_pool *only_pool(
 }
 
 /* Pops the next thread when `self` leaves its stack. A thread that blocks is
- * counted now, as no caller unparks it before it has left. */
+ * counted already now: it cannot be unparked before it has left. */
 static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     const struct amg_ult *self, enum amg_switch_action action)
 {
@@ -421,7 +421,7 @@ static void stack_prepare(struct amg_ult *ult)
         amg_switch_prepare(ult->stack_base, ult->stack_room, ult_entry, ult);
 }
 
-/* The first thread at the upper end of a stack of the library. */
+/* Places a thread at the upper end of a new stack of the library. */
 static struct amg_ult *ult_place(struct amg_stack *stack)
 {
     struct amg_ult *ult = amg_stack_top(stack, sizeof(*ult));
@@ -434,8 +434,8 @@ static struct amg_ult *ult_place(struct amg_stack *stack)
     return ult;
 }
 
-/* Resets what a thread that has ended may have left. The ended thread is on no
- * list, in no pool, has no unit, no lock, and no keys. */
+/* Resets a thread that has ended, and so is on no list, in no pool, and has no
+ * unit, no lock, and no keys. */
 static void ult_renew(struct amg_ult *ult)
 {
     AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The switch of stacks by the C library, for machines without a switch of ours.
- * Each switch is a system call, since the C library also keeps the signal mask.
+/* The stack switch of the C library, for machines without one of ours. Each
+ * switch is a system call, since the C library also saves the signal mask.
  *
- * A stack continues at a ucontext_t that lies on the stack. */
+ * The saved context of a stack is a ucontext_t on that stack. */
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>

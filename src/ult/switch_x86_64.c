@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first frame of a stack on x86-64; switch_x86_64.S draws it. */
+/* The first frame of a stack on x86-64, as switch_x86_64.S pops it. */
 #include <stdint.h>
 #include <string.h>
 

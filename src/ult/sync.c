@@ -84,8 +84,8 @@ static inline int event_wait(
                : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Before a free: does no thread wait? The lock makes sure that the setter has
- * left. `object` is an event, or a future, which begins with its event. */
+/* Has the event no waiters? Asked before a free; by the lock the setter has
+ * left. `object`: an event, or a future, which begins with its event. */
 static bool event_is_idle(void *object)
 {
     struct event *event = object;
@@ -344,7 +344,7 @@ static bool barrier_set(ABT_barrier self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: the whole OS thread of the caller sleeps. */
+/* `keeps_stream`: the caller's OS thread sleeps, and runs no other threads. */
 static void barrier_wait(ABT_barrier self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;

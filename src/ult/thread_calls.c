@@ -218,7 +218,7 @@ int ABT_thread_join(ABT_thread thread)
          * same xstream. */
         if (self != NULL && self->kind == AMG_ULT_TASKLET)
             return ABT_ERR_INV_THREAD;
-        /* No xstream of this process runs a thread of the parent. */
+        /* In a child of fork() no xstream runs a thread of the parent. */
         if (self == NULL && ABT_initialized() != ABT_SUCCESS)
             return ABT_ERR_UNINITIALIZED;
     }
@@ -531,7 +531,7 @@ int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
         thread, amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
 }
 
-/* For the first pool of a running xstream that does not run `pool`. */
+/* Search for the first pool of a running xstream that does not run `pool`. */
 struct other_search {
     const struct amg_ready_pool *pool;
     struct amg_ready_pool *found;

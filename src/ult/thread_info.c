@@ -94,8 +94,8 @@ int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id)
         return ABT_ERR_INV_THREAD;
     if (thread_id == NULL)
         return ABT_ERR_INV_ARG;
-    /* A thread gets its number when the number is first read: threads would
-     * contend for a counter that each creation increments. */
+    /* A thread gets its number when the number is first read: a counter that
+     * each creation increments would be contended. */
     id = atomic_load_explicit(&ult->id, memory_order_relaxed);
     if (id == 0) {
         id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;

@@ -32,12 +32,12 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* the function has returned; kept until freed */
 };
 
-/* Actions of the next thread on an xstream for the thread that has left its
- * stack there. Only afterwards may another xstream run that former thread. */
+/* Actions for a thread that has left its stack, performed by the next thread on
+ * that xstream. Only afterwards may another xstream run the former thread. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes the thread into its pool */
-    AMG_SWITCH_TURN,  /* unlocks `biased`, of the pool that has the thread */
+    AMG_SWITCH_TURN,  /* unlocks the pool (`biased`), which has the thread */
     AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
@@ -50,15 +50,16 @@ enum amg_ult_kind {
     AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
-/* Requests to a thread. */
+/* Flags of a thread. */
 enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* to end when it continues */
-    AMG_ULT_TO_RESUME = 2, /* was suspended, so that it may be resumed */
+    AMG_ULT_TO_CANCEL = 1, /* has to end when it continues */
+    AMG_ULT_TO_RESUME = 2, /* has suspended itself, may be resumed */
 };
 
-/* The C++ exceptions that a thread handles: their list and number. The C++
- * runtime keeps one for each OS thread (Itanium C++ ABI, exception handling
- * 2.2.2), a switch of stacks one for each user-level thread. */
+/* List of the C++ exceptions that a thread handles, and number of uncaught
+ * ones. The C++ runtime has this struct per OS thread (Itanium C++ ABI,
+ * exception handling 2.2.2), a switch of stacks keeps one per user-level
+ * thread. */
 struct amg_caught {
     void *exceptions;
     unsigned uncaught;
@@ -89,14 +90,14 @@ void amg_key_table_clear_slowly(struct amg_key_table *table);
 
 static inline void amg_key_table_clear(struct amg_key_table *table)
 {
-    /* The first slot is used first. Acquire: pairs with the thread that set the
-     * value. */
+    /* Slot 0 is used first: if it is free, all are. Acquire: pairs with the
+     * thread that set the value. */
     if (atomic_load_explicit(&table->slots[0].number, memory_order_acquire) !=
         0)
         amg_key_table_clear_slowly(table);
 }
 
-/* Attributes, behind ABT_thread_attr; the program's. */
+/* Attributes, behind ABT_thread_attr; owned by the program. */
 struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
     void *known_stack;  /* of the thread whose attributes these are */
@@ -108,9 +109,9 @@ struct amg_thread_attr {
 };
 
 /* A thread, behind ABT_thread. Its creator owns the thread until it is freed;
- * an unnamed thread owns itself. Only the xstream that runs the thread, or the
- * caller that removed the thread from a list or a pool, accesses the fields
- * without a comment on threads. */
+ * an unnamed thread owns itself. Fields whose comments name no other threads
+ * are accessed only by the xstream that runs the thread, or by the caller that
+ * removed the thread from a list or a pool. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
     void *sp;             /* saved context, while the thread does not run */
@@ -138,7 +139,7 @@ struct amg_ult {
     struct amg_fibre fibre;   /* for the sanitizers */
     struct amg_caught caught; /* while the thread does not run */
     /* Other threads touch the following fields, too. */
-    struct amg_lock lock;    /* guards joiners, keys' writers */
+    struct amg_lock lock;    /* guards joiners, new slots of keys */
     struct amg_list joiners; /* of struct amg_waiter */
     atomic_uint requests;    /* of enum amg_ult_request */
     struct amg_ready_pool *_Atomic migrates_to;
@@ -238,8 +239,8 @@ static inline int amg_handle_create(void *ret_handle, size_t len)
     return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
-/* Frees the object without users that the program's variable names, and clears
- * the variable. `none_code`: there is no variable, or no object. */
+/* Frees an object, which has no users, and clears the program's variable with
+ * its handle. `none_code`: there is no variable, or no object. */
 static inline int amg_handle_free(void *ret_handle, int none_code)
 {
     void *object = NULL;

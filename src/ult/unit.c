@@ -100,7 +100,7 @@ static void unit_destroy(struct unit *unit)
     amg_mem_free(unit);
 }
 
-/* Has the thread the unit that the pool needs, or none if none is needed? */
+/* Has the thread the unit that the pool needs? A built-in pool needs none. */
 static bool unit_fits(
     const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {

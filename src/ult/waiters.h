@@ -4,9 +4,8 @@
  *
  * Objects whose memory may be freed as soon as a waiter continues (an eventual
  * on the stack of the waiting thread) wake their waiters in two steps: remove
- * all under the lock, unlock, wake. A caller that returns from a wait without
- * having parked has held the lock, and so knows that the former holder is
- * done. */
+ * all under the lock, unlock, wake. A caller whose wait returns without parking
+ * has held the lock after the waker: the waker has left the object. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 

@@ -320,8 +320,8 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* The list of xstreams is locked: an xstream that ends by the request is freed,
- * with its scheduler, only after the removal from the list. */
+/* The list of xstreams is locked: an xstream that ends by the request stays
+ * allocated, with its scheduler, since it has to leave the list first. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;

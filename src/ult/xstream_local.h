@@ -10,7 +10,7 @@
 #include "base/fibre.h"
 #include "ult/ult.h"
 
-/* Owned by the thread that allocated it, until it is freed. */
+/* Owned by the user-level thread on it, or by a cache. */
 struct amg_stack {
     struct amg_stack *next; /* in a cache */
     void *base;
@@ -22,8 +22,8 @@ struct amg_stack {
     struct amg_ult *ult;
 };
 
-/* Cache of free stacks of an xstream, for its OS thread alone. A cache of zeros
- * is empty. */
+/* Cache of free stacks: of an xstream, for its OS thread alone, or shared
+ * (stack.c). A cache of zeros is empty. */
 struct amg_stack_cache {
     struct amg_stack *first;
     unsigned count;
@@ -39,8 +39,8 @@ size_t amg_stack_default_len(void);
 /* Number of stacks in the cache of an xstream. */
 unsigned amg_stack_cache_cap(void);
 
-/* At least `len` bytes. `cache`: of the calling xstream, or NULL. NULL: no
- * memory, logged. */
+/* A stack of at least `len` bytes, or NULL: no memory, logged. `cache`: that of
+ * the calling xstream, or NULL. */
 struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len);
 /* Frees a stack that no thread runs on. */
 void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
@@ -58,13 +58,13 @@ struct amg_xstream_local {
     struct amg_ult *handed; /* run first by the scheduler */
     struct amg_xstream *xstream;
     /* C++ state of the running thread, at an address that does not change while
-     * this OS thread lives; NULL: no C++ runtime was loaded before the library.
-     */
+     * this OS thread lives; NULL: no C++ runtime was loaded when the xstream
+     * began. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
     struct amg_ult *
         scheduler; /* of a primary xstream: the thread of its loop; else NULL */
-    void *signal_stack; /* NULL: the OS thread had its own */
+    void *signal_stack; /* NULL: the OS thread had one of its own */
     /* main() is ready, and was popped by another xstream. */
     atomic_bool is_own_ready;
     struct amg_ult own; /* on the OS thread's stack: main(), or a scheduler */
@@ -140,7 +140,7 @@ static inline bool amg_ult_caller_is_task(void)
     return ult != NULL && ult->kind == AMG_ULT_TASKLET;
 }
 
-/* May this OS thread run `ult`? Not if `ult` is main() of another thread. */
+/* May this OS thread run `ult`? Only its own thread may run main(). */
 static inline bool amg_ult_may_run_on(
     const struct amg_xstream_local *local, const struct amg_ult *ult)
 {

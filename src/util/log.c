@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The log as programs steer it, and write to it. */
+/* Public functions that configure the log, and write to it. */
 #include "base/log.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ void hg_log_vwrite(struct hg_log_outlet *outlet, enum hg_log_level log_level,
         text_add(text, len, " (%s:%u%s%s)", file, line, func != NULL ? " " : "",
             func != NULL ? func : "");
     amg_log_put(log_level, root->name, text, no_return ? "" : "\n");
-    /* An error shows what led to it. */
+    /* The debug log follows an error, to show what led to the error. */
     if (log_level <= HG_LOG_LEVEL_ERROR && outlet->debug_log != NULL &&
         amg_outlet_shows(outlet, HG_LOG_LEVEL_MIN_DEBUG))
         hg_dlog_dump(

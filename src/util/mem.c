@@ -22,8 +22,8 @@ static bool is_power_of_two(size_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Bytes in front of memory that holds a header at its end: so many that the
- * memory stays aligned. */
+/* Bytes in front of the memory, which end with the header: rounded up, so that
+ * the memory is aligned. */
 static size_t front_len(size_t header_size, size_t alignment)
 {
     return (header_size + alignment - 1) & ~(alignment - 1);
@@ -94,7 +94,7 @@ void hg_mem_header_free(size_t header_size, size_t alignment, void *mem_ptr)
             (char *)mem_ptr - front_len(header_size, alignment));
 }
 
-/* Whole huge pages; 0 when there are none. */
+/* `size` rounded up to whole huge pages; 0: the system has none. */
 static size_t huge_len(size_t size)
 {
     long page = hg_mem_get_hugepage_size();
@@ -123,7 +123,7 @@ int hg_mem_huge_free(void *mem_ptr, size_t size)
                                                 : HG_UTIL_FAIL;
 }
 
-/* Says which shared memory failed, and why. */
+/* Logs which shared memory failed, and why. */
 static void shm_failed(const char *name, size_t size, const char *why)
 {
     AMG_LOG_ERROR("hg_util", "cannot use shared memory '%s' of %zu bytes: %s",
@@ -145,7 +145,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         shm_failed(name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
-    /* Not ftruncate(): a full /dev/shm is told now, not by SIGBUS later. */
+    /* Not ftruncate(): a full /dev/shm fails here, not by SIGBUS later. */
     if (amg_file_may_have(size))
         errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
@@ -192,20 +192,20 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
 }
 
 /* Free chunks of all blocks are on one list, linked through their first word,
- * so taking and giving back is a few instructions. The address of a chunk tells
- * its block; blocks are few. */
+ * so taking and giving back is a few instructions. The block of a chunk is
+ * found by a search for its address; blocks are few. */
 
 /* Chunks begin on a cache line, so that no two chunks share one. */
 enum { CHUNK_ALIGN = 64 };
 
-/* Owned by its pool; chunks follow in `chunks`. */
+/* Owned by its pool, as is the memory of the chunks. */
 struct block {
     struct amg_link link;
     void *mr_handle;
     char *chunks;
 };
 
-/* A chunk while nobody has it. */
+/* The first word of a free chunk. */
 struct free_chunk {
     struct free_chunk *next;
 };
@@ -236,7 +236,7 @@ static void block_destroy(struct hg_mem_pool *pool, struct block *block)
     amg_mem_free(block);
 }
 
-/* A block that is registered, but not yet of the pool. */
+/* A registered block, not yet in the pool's list. */
 static struct block *block_create(const struct hg_mem_pool *pool)
 {
     size_t len = pool->step * pool->chunk_count;
@@ -285,7 +285,7 @@ static int pool_grow(struct hg_mem_pool *pool)
     return HG_UTIL_SUCCESS;
 }
 
-/* The block that a chunk is of, or NULL. */
+/* The block that contains the chunk, or NULL. */
 static struct block *block_of_locked(
     const struct hg_mem_pool *pool, const void *chunk)
 {

@@ -21,7 +21,7 @@ static int result_of(bool is_done)
     return is_done ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Says which call failed and why; 0 is success. */
+/* Logs which call failed and why; `err` 0 is success. */
 static int result_report(int err, const char *what)
 {
     if (err == 0)
@@ -132,8 +132,8 @@ int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
     return result_of(AMG_GIVEN(mutex) && pthread_mutex_destroy(mutex) == 0);
 }
 
-/* The wait names its clock itself, so that a condition made by its initialiser,
- * whose own clock may be set back, keeps time as well. */
+/* Timed waits name CLOCK_MONOTONIC themselves: the clock of a condition, by its
+ * initialiser or by init, is CLOCK_REALTIME, which may be set back. */
 
 enum { NS_PER_S = 1000000000 };
 
@@ -248,12 +248,12 @@ int hg_thread_spin_unlock(hg_thread_spin_t *lock)
 }
 
 /* A thread that finds the queue empty leaves if the pool is to end, else it
- * sleeps; so all posted work is run before the last thread has left, also what
- * that work posts in its turn. */
+ * sleeps; so all posted work is run before the last thread has left, also work
+ * that other work has posted. */
 
 /* Owned by the program, from init to destroy. */
 struct hg_thread_pool {
-    hg_thread_mutex_t mutex; /* guards all below, but the threads */
+    hg_thread_mutex_t mutex; /* guards all below but the last two */
     hg_thread_cond_t changed;
     HG_QUEUE_HEAD(hg_thread_work) queue;
     unsigned sleepers;
@@ -290,7 +290,7 @@ static hg_thread_ret_t pool_run(void *arg)
     return NULL;
 }
 
-/* Ends the threads that were started, when the queue is empty. */
+/* Joins the threads that were started; they end when the queue is empty. */
 static void threads_join(struct hg_thread_pool *pool)
 {
     hg_thread_mutex_lock(&pool->mutex);

@@ -32,7 +32,7 @@ hg_return_t amg_refusal(void);
  * end. */
 hg_return_t amg_refusal_end(void);
 
-/* Moves the code of the other branch out of line. */
+/* `expr` is usually true: moves the code for false out of line. */
 #define AMG_LIKELY(expr) __builtin_expect(!!(expr), 1)
 
 /* A function that must not be inlined, so that its callers do not save
@@ -74,7 +74,7 @@ hg_return_t amg_refusal_end(void);
             ? true                                                             \
             : (amg_contract_gone(__func__, (kind), (object)), false))
 
-/* Does the object exist, and is it no object of the parent? `is_inherited` is
+/* Does the object exist, and is it not inherited over fork()? `is_inherited` is
  * evaluated only if `is_ours` is false and `object` is not NULL. */
 #define AMG_OURS(is_ours, is_inherited, kind, object)                          \
     (AMG_LIKELY(is_ours) ? true                                                \
@@ -98,8 +98,8 @@ void amg_test_point_set(amg_test_point_fn fn);
 /* Called by AMG_TEST_POINT(). */
 void amg_test_point_reach(const char *name);
 
-/* AMG_ASSERT_DEEP(): an assertion for builds with test points alone, because it
- * checks a whole object, or stands on the path of every small message. */
+/* AMG_ASSERT_DEEP(): an assertion only in builds with test points, because it
+ * checks a whole object, or is on the path of every small message. */
 #if defined(AMG_TEST_POINTS)
 #define AMG_TEST_POINT(name)  amg_test_point_reach(name)
 #define AMG_ASSERT_DEEP(expr) AMG_ASSERT(expr)

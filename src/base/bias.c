@@ -10,10 +10,9 @@
 
 #include "base/assert.h"
 
-/* States of the owner word. No thread id, the address of an object, is that
- * low. */
+/* States of the owner word. A thread id is an address, and never that low. */
 enum {
-    OWNER_NONE = 0,    /* no thread has taken it yet */
+    OWNER_NONE = 0,    /* no thread has taken the lock yet */
     OWNER_ENDING = 1,  /* a thread is ending the bias */
     OWNER_LEAVING = 2, /* ended; the old owner may hold the lock, see `busy` */
     OWNER_SHARED = AMG_BIAS_SHARED, /* permanent */
@@ -24,7 +23,7 @@ AMG_NOINLINE uintptr_t amg_bias_mark_far(void)
 {
     static _Thread_local char mine;
 
-    /* Keeps the compiler from merging two calls, which return the same. */
+    /* Forbids merging two calls: a ULT may change its OS thread between. */
     __asm__ volatile("" : : : "memory");
     return (uintptr_t)&mine;
 }
@@ -136,8 +135,8 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
         }
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
-        /* For a failed try: an owner whose store of 0 to `busy` is not seen
-         * behind this fence will read later what the caller wrote before. */
+        /* For a failed try: if the load behind this fence misses the owner's 0
+         * in `busy`, the owner will read what the caller wrote before. */
         threads_fence();
         if (!bias_leave(bias))
             return false;

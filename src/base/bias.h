@@ -24,15 +24,15 @@
  *   load owner: still me?        run a full barrier since; owner := LEAVING
  *                                when busy is 0: owner := SHARED
  *
- * After the barrier, this thread sees the owner's store of busy, or the owner's
- * load sees ENDING and the owner backs off: Dekker's protocol, where only the
- * rare side pays for a fence. On kernels without membarrier (before 4.14) all
- * locks begin SHARED.
+ * After the barrier, either the ending thread sees the owner's store of busy,
+ * or the owner's load sees ENDING and the owner backs off: Dekker's protocol,
+ * where only the rare side pays for a fence. On kernels without membarrier
+ * (before 4.14) all locks begin SHARED.
  *
- * After a failed try, the holder sees after amg_bias_unlock_fenced() what the
- * trying thread wrote before the try. So a holder can look for waiters. Both
- * accesses to the written data are seq_cst: an acquire load may pass the
- * exchange before it (ARM), a seq_cst load may not, and is as cheap. */
+ * A thread may write an announcement before an amg_bias_trylock() that fails:
+ * the holder sees it after amg_bias_unlock_fenced(), and so finds waiters. Both
+ * access the announcement seq_cst: an acquire load may pass the exchange before
+ * it (ARM), a seq_cst load may not, and is as cheap. */
 
 /* Owned by the struct that embeds it. */
 struct amg_bias {
@@ -44,7 +44,7 @@ struct amg_bias {
      * acquire load of the thread that ends the bias. */
     atomic_uint busy;
     struct amg_lock lock;  /* for all threads, once SHARED */
-    atomic_bool is_shared; /* how the lock is held; set while free */
+    atomic_bool is_shared; /* held by `lock`, not `busy`; set while free */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
@@ -80,10 +80,10 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
            AMG_BIAS_SHARED;
 }
 
-/* Does the calling thread own the lock? Not while another thread ends the bias.
- * If it does, a thread that ends the bias from now on sees what the owner wrote
- * before the call: the compiler leaves these stores in front of the load, and
- * the membarrier of the other thread comes behind the load. */
+/* Does the calling thread own the lock? False while another thread ends the
+ * bias. If true, a thread that ends the bias from now on sees what the owner
+ * wrote before the call: the compiler leaves these stores in front of the load,
+ * and the membarrier of that thread comes behind the load. */
 static inline bool amg_bias_is_mine(const struct amg_bias *bias)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -145,9 +145,9 @@ static inline void amg_bias_lock(struct amg_bias *bias)
         amg_bias_lock_slowly(bias);
 }
 
-/* Takes the lock as long as an owner has it; false: the lock is shared for
- * good, and not taken. For data changed by plain stores while only one thread
- * uses it, and by read-modify-writes without a lock from then on. */
+/* Takes the lock while it is biased; false: the lock is shared for good, and
+ * not taken. For data changed by plain stores while only one thread uses it,
+ * and by read-modify-writes without a lock from then on. */
 static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
     if (amg_bias_lock_own(bias))
@@ -177,7 +177,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
         amg_lock_unlock(&bias->lock);
 }
 
-/* Unlocks; then this thread sees what others wrote before a failed try. */
+/* Unlocks; then sees what other threads wrote before their trylock failed. */
 static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {
@@ -199,7 +199,7 @@ static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
  * stores pair with the acquire loads of the sum, so that a reader that sees the
  * last user leave sees what that user wrote. */
 struct amg_tally {
-    atomic_uintptr_t owner;  /* id of the usual thread, once known */
+    atomic_uintptr_t owner;  /* id of the first thread; 0: none yet */
     atomic_int_fast64_t own; /* written by that thread alone */
     atomic_int_fast64_t shared;
 };
@@ -211,7 +211,7 @@ static inline void amg_tally_init(struct amg_tally *tally)
     atomic_init(&tally->shared, 0);
 }
 
-/* amg_tally_add() of a thread that is not the owner, or becomes it. */
+/* amg_tally_add() by a thread that is not the owner, or becomes the owner. */
 void amg_tally_add_slowly(struct amg_tally *tally, int change);
 static inline void amg_tally_add(struct amg_tally *tally, int change)
 {

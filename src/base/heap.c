@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Intrusive pairing heap.
  *
- * An insertion is one comparison; the removal of any node, the least among
- * them, takes amortised logarithmic time. */
+ * An insertion is one comparison; the removal of any node, the first included,
+ * takes amortised logarithmic time. */
 #include "base/heap.h"
 
-/* Merges two heaps: the heap with the larger root becomes the first child of
- * the other root. */
+/* Merges two heaps: the root with the larger key becomes the first child of the
+ * other root. */
 static struct amg_heap_node *heap_meld(
     struct amg_heap_node *one, struct amg_heap_node *other)
 {

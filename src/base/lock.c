@@ -16,7 +16,7 @@
 
 #define NS_PER_S 1000000000ull
 
-/* FUTEX_WAIT_BITSET takes a time of CLOCK_MONOTONIC, like amg_clock_ns(). */
+/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time: amg_clock_ns(). */
 static long futex_wait(
     atomic_uint *word, unsigned seen, const struct timespec *until)
 {
@@ -106,8 +106,8 @@ void amg_back_off(unsigned tries)
  *
  * The holder reads the mark and then frees the lock by a plain store, so a mark
  * set between read and store is lost. Then the waiter sleeps for SLEEP_NS, no
- * longer, and so do all but one of several waiters: the woken waiter cannot
- * know of others, and marks the lock for them when it takes the lock. */
+ * longer. An unlock wakes one waiter, which cannot know of others: so it takes
+ * the lock with the mark set, and its own unlock wakes the next. */
 
 /* Takes the lock if it is free, and sets its word to `word`. */
 static bool lock_take(struct amg_lock *lock, unsigned word)

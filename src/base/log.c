@@ -10,9 +10,9 @@
 #include "base/env.h"
 #include "mercury_param.h"
 
-/* Every change of a level or of the list recomputes the level of every outlet,
- * so that a writer reads one number. Level and list come from the environment
- * at first use. */
+/* Every change of a level, or of the list of outlets to show, recomputes the
+ * level of every outlet, so that a writer reads one number. HG_LOG_LEVEL and
+ * HG_LOG_SUBSYS (the list) are read at first use. */
 
 enum { LIST_CAP = 1024, NAME_CAP = 32, OWN_LEVELS = 32 };
 

@@ -19,7 +19,7 @@ struct amg_mapping {
 };
 
 /* Reserves `len` bytes of zeros (> 0, rounded up to pages). HG_NOMEM: no room
- * in the address space; HG_OPNOTSUPPORTED: the kernel has no such memory. The
+ * in the address space; HG_OPNOTSUPPORTED: no memory file of that length. The
  * log has the cause at level info: callers can do without. */
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);

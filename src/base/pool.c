@@ -12,7 +12,7 @@
  * report such a use instead of corrupting memory, the library must know that
  * the pointer leads to an object of that kind, live or destroyed. So memory of
  * a kind of objects is never used for anything else: it is not returned to the
- * system, and not counted as in use. There is memory for the largest number of
+ * system, and not counted as in use. An attic grows to the largest number of
  * objects that existed at once. A new object at the same address is not
  * distinguished from the old object. */
 

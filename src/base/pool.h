@@ -37,7 +37,7 @@ struct amg_pool {
 
 /* `align` is a power of two, at least that of a pointer. */
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
-/* amg_pool_init() with memory of an attic, which gets it back in the end. */
+/* amg_pool_init() with memory of an attic; amg_pool_fini() returns it there. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
 /* Frees the kept objects; the caller has put back all others. */

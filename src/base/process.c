@@ -41,11 +41,11 @@ static struct amg_lock *kept_at(size_t i)
     return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
 }
 
-/* A thread that holds a kept lock may want another, so no thread waits for a
- * kept lock while it holds others: fork() takes all or none. A thread may hold
- * a lock for long (libfabric looks for its providers under a lock), or call
- * fork() itself: then the child gets the locks free, but the data that one of
- * them guards may be half changed. */
+/* A thread that holds a kept lock may wait for another, so fork() must not wait
+ * for one while it holds others: it takes all or none. A thread may hold a lock
+ * for long (libfabric looks for its providers under a lock), or call fork()
+ * itself: then fork() goes on without the locks, the child gets them free, and
+ * data under one of them may be half changed. */
 static _Thread_local bool holds_kept;
 
 enum { HOLD_TRIES = 20000 /* of 50 us each, and as long to wake up */ };
@@ -110,9 +110,9 @@ unsigned amg_fork_count(void)
  * the handler of PSM, for SIGINT, SIGTERM, SIGSEGV and others, ends the process
  * by exit(1). Libraries linked to a program do so before main(), and the
  * program's handlers replace theirs; libraries loaded later would replace the
- * program's handlers. A signal in between runs the handler of the network
- * library; a handler that another thread sets meanwhile is lost. So a driver is
- * loaded once, by the first HG_Init() that needs the driver. */
+ * program's handlers. Between save and restore, a signal runs the handler of
+ * the network library, and a handler that another thread sets is lost. So a
+ * driver is loaded once, by the first HG_Init() that needs the driver. */
 
 /* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(), as the
  * signal actions belong to the process. */

@@ -11,14 +11,14 @@
 
 /* Starts counting forks, and holding the kept locks (AMG_LOCK_KEPT) over forks;
  * later calls have no effect. Called before any amg_fork_tell() whose functions
- * take locks: fork() runs the `before` that was told last first. */
+ * take locks: fork() runs the `before` functions in reverse order. */
 void amg_fork_watch(void);
 
 /* Number of forks between the first amg_fork_watch() and this process. Cheap.
  */
 unsigned amg_fork_count(void);
 
-/* Calls pthread_atfork(). If that has no memory, the library in a child does
+/* Calls pthread_atfork(). Without memory for that, the library in a child does
  * not know that it is in a child. */
 void amg_fork_tell(
     void (*before)(void), void (*after)(void), void (*in_child)(void));
@@ -35,7 +35,7 @@ void amg_signals_save(struct amg_signals *signals);
 /* Restores the actions that were changed since amg_signals_save(). */
 void amg_signals_restore(const struct amg_signals *signals);
 
-/* Length of the guard below the memory; some functions skip pages. */
+/* Length of the guard below the memory; a large frame may step over a page. */
 #define AMG_GUARD_LEN ((size_t)64 * 1024)
 
 /* Reserves `len` zero bytes (> 0, a multiple of pages); pages are allocated at
@@ -59,8 +59,8 @@ void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
 
-/* May a file get that long? A process that makes a file longer than ulimit -f
- * ends by SIGXFSZ, also in memory. False: `errno` is EFBIG. */
+/* May a file get that long? A file (or memfd) longer than ulimit -f ends the
+ * process by SIGXFSZ. False: `errno` is EFBIG. */
 bool amg_file_may_have(uint64_t len);
 /* Creates a file without a name, locked by flock(LOCK_SH). -1: see `errno`. */
 int amg_file_make(const char *folder, uint64_t len);
@@ -69,7 +69,7 @@ int amg_file_make(const char *folder, uint64_t len);
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
     bool polls_always; /* until its class closes, whatever the program does */
-    bool is_serving;   /* serves a request of a peer, or its consequences */
+    bool is_serving;   /* runs a handler, or a callback that follows from one */
     bool is_running;   /* runs a callback of the program */
     bool has_posted;   /* posted since the callback began; a hint */
 };

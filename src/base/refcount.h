@@ -7,10 +7,10 @@
  * cases: no other thread knows the object yet; or the caller drops the only
  * reference.
  *
- * A count may include spare references, which no user holds yet. The only
- * thread that may begin an operation on the object takes a spare reference for
- * the operation, by a plain store; the operation drops it like any other
- * reference. `spare` grows only while the caller holds a reference. */
+ * A count may include spare references, which no user holds yet. Only one
+ * thread at a time may begin operations on such an object: for each it takes a
+ * spare reference, by a plain store, which the operation drops like any other.
+ * `spare` grows only while the caller holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 

@@ -47,8 +47,8 @@ struct amg_node {
     uint32_t first;        /* the first rank of this node */
     uint32_t size;         /* ranks of the job */
     uint32_t node_count;   /* nodes of the job */
-    uint32_t message_len;  /* the shortest message that a rank asks for, and */
-    uint32_t credits;      /* the fewest credits */
+    uint32_t message_len;  /* the least message_len that a rank asks for */
+    uint32_t credits;      /* the fewest credits that a rank asks for */
     bool is_part; /* of a larger job, whose other ranks may be on the node */
     void *cards;  /* AMG_NODE_CARD_LEN bytes for each rank of this node */
 };
@@ -60,7 +60,7 @@ struct amg_node {
 struct amg_node_ops {
     /* The node of this rank in the job that `domain` belongs to; once. */
     void (*open)(struct amg_domain *domain, struct amg_node *ret_node);
-    /* The peer of a rank of the job. HG_INVALID_ARG. */
+    /* The peer of a rank of the job. HG_INVALID_ARG: no such rank. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
     /* The rank of a peer of the domain; never fails. */
@@ -78,12 +78,12 @@ struct amg_node_ops {
         uint32_t len, void *ret_all);
     /* How often this rank has to call again, at intervals of
      * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
-     * opening: MPI may keep a message of those until its sender calls MPI once
-     * more. AMG_JOINED_NOT_YET: ranks may be inside; 0: never again. All ranks
-     * make their first call behind the same collective call. Never blocks. */
+     * opening: MPI may hold back their messages until the sender calls MPI
+     * again. AMG_JOINED_NOT_YET: ranks may be inside; 0: never again. All ranks
+     * make their first call after the same collective call. Never blocks. */
     uint32_t (*joined)(struct amg_domain *domain);
-    /* The path of bulk data of the domain, "mpi+p2p", and the reason, in one
-     * readable line; owned by the domain. */
+    /* The path of bulk data of the domain, such as "mpi+p2p", and in one line
+     * why it was chosen; owned by the domain. */
     const char *(*way)(const struct amg_domain *domain);
     const char *(*reason)(const struct amg_domain *domain);
     void (*close)(struct amg_node *node);

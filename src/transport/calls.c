@@ -4,8 +4,8 @@
  *
  * No call waits without a line in the log: every AMALGAM_SILENT_MS a poll
  * checks the peers that this process waits for. A received message costs one
- * store into its peer. A peer is named when it has been silent for 1, 2, 4, 8
- * ... periods, at most NAMED_MAX peers per check. */
+ * store, to a flag of its peer. A peer is named when it has been silent for 1,
+ * 2, 4, 8 ... periods, at most NAMED_MAX peers per check. */
 #include "transport/calls.h"
 
 #include <string.h>
@@ -173,7 +173,7 @@ static void waiting_note_locked(
     amg_list_push(&calls->waiting, &post->waiting);
 }
 
-/* A message that could not be sent now leaves with a later poll. */
+/* If no message can be sent now, a later poll sends the wish. */
 static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 {
     AMG_ASSERT_HELD_BIAS(calls->lock);

@@ -24,29 +24,29 @@
  *   any       the medium cannot send it      DONE, the medium's code
  *
  * A one-way request without an operation is in none of these states: it leaves
- * during the post, or stays the caller's.
+ * during the post, or the post fails.
  *
  * amg_call_cancelled keeps the slot of a cancelled call until the answer comes
- * and returns the credit: until then the target holds the request. The reply
- * to a cancelled call is a late arrival for the context that polls next. An
- * answer that matches no slot, or a WAITING request, is a protocol violation.
+ * and returns the credit: until then the target holds the request. The reply to
+ * a cancelled call is a late arrival for the context that polls next. An answer
+ * that matches no slot, or the slot of a WAITING request, is a protocol
+ * violation.
  *
- * Nothing here waits in a circle:
+ * No circular wait is possible:
  *
  *   what             held by                    until
  *   credit           a request, once it leaves  the target answers or releases
  *   slot of a call   a request, from its post   as above; the table grows, else
  *                                               the post fails
- *   buffer           a post                     the medium's rules: a post that
- *                                               waits needs none of a pool
- *                                               (shm/shm_buf.c)
+ *   buffer           a post                     the medium's rules: a waiting
+ *                                               post needs no buffer of a
+ *                                               pool (shm/shm_buf.c)
  *   place in a       a post                     the older posts have left; each
  *   queue                                       has its own wait for a credit
  *
- * The target's program decides when it answers, and may do that after messages
- * of the library have come (ACKs, credits, refusals, those of transfers).
- * Messages of the library take none of all that, and wait for room in the
- * medium alone.
+ * The target's program decides when it answers, and its answer may depend on
+ * messages of the library (ACKs, credits, refusals, transfers). So these take
+ * no credit and no slot, and wait for room in the medium alone.
  *
  * The caller of a function that ends in _locked holds the lock of the domain.
  * Model: tests/models/credits.pml. */
@@ -71,7 +71,7 @@ enum amg_violation {
 
 enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
 
-/* Use of the words of amg_op.priv while the operation is posted. */
+/* Indices into amg_op.priv while the operation is posted. */
 enum { AMG_CALL_PRIV_STATE, AMG_CALL_PRIV_PTR, AMG_CALL_PRIV_EP };
 
 /* The state of an operation. */
@@ -126,8 +126,8 @@ struct amg_calls_ops {
 struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
-    unsigned checks;    /* checks so far; the first sees too little */
-    unsigned named;     /* peers named by this check */
+    unsigned checks;    /* checks so far; the first only begins a period */
+    unsigned named;     /* peers that this check must name */
 };
 
 /* State of the watch over one peer, which embeds it. */
@@ -263,7 +263,7 @@ static inline hg_return_t amg_calls_post_unwatched_locked(
 
 /* Posts a request to the peer with number `owner`, and takes its buffer. `send`
  * is `ops->send`, passed so that the compiler can inline it. HG_NOMEM: nothing
- * has changed. Without an operation see above. */
+ * has changed. Without an operation: as amg_calls_post_unwatched_locked(). */
 static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     struct amg_post *post, uint32_t owner, amg_calls_send_fn send)
 {
@@ -284,8 +284,8 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
 }
 
 /* Makes an operation ASKED, with a credit and a slot in the table, for a driver
- * that then sends the request in any case. False: nothing has changed, and the
- * request must be posted. */
+ * whose send cannot fail then. False: nothing has changed; the driver posts the
+ * request instead. */
 static AMG_INLINE bool amg_calls_ask_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner, struct amg_ep *ep,
     struct amg_op *op, uint32_t *ret_cookie)
@@ -392,7 +392,7 @@ uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, uint32_t owner);
 
 /* The slot of a call that waits for its answer and was not cancelled, or NULL.
- * `at`: index to look at first, then that of the slot found; at first 0. */
+ * `at`: in: index to check first, 0 at the start; out: index of the slot. */
 const struct amg_table_slot *amg_calls_pending_locked(
     const struct amg_calls *calls, uint32_t *at);
 

@@ -2,9 +2,9 @@
 /* Queues of flow control: waiting requests, peers that are owed credits, and
  * peers that share the budget of a target.
  *
- * Waiting requests form a ring without a head, so that a peer without any costs
- * one pointer and is valid when zero. A peer stays on the owing list when a
- * reply took its credits away; amg_flow_next_owing() skips such a peer. */
+ * Waiting requests form a ring without a head, so that a peer without waiting
+ * requests costs one pointer and is valid when zero. A peer stays on the owing
+ * list when a reply has carried its credits; amg_flow_next_owing() skips it. */
 #include "transport/flow.h"
 
 #include "base/assert.h"
@@ -155,7 +155,7 @@ static void change_read(
 
 /* Target: the pool. */
 
-enum { RECALLS = 4, TURNS = 8 }; /* peers looked at for a wish; a bound */
+enum { RECALLS = 4, TURNS = 8 }; /* bounds of peers checked per wish */
 
 void amg_flow_set_budget(struct amg_flow *flow, uint64_t budget, uint64_t peers)
 {
@@ -168,7 +168,7 @@ void amg_flow_set_budget(struct amg_flow *flow, uint64_t budget, uint64_t peers)
                                         : flow->limit;
 }
 
-/* Equal part of the pool; every peer may have one credit of it. */
+/* Equal part of the pool; at least one credit. */
 static uint32_t share_of(const struct amg_flow *flow)
 {
     uint32_t share = flow->sharers == 0 ? 0 : flow->pool / flow->sharers;
@@ -222,7 +222,7 @@ static struct amg_link *list_rotate(struct amg_list *list)
 static void raise_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(-peer->change, (int)count); /* of a recall */
+    int unsaid = min_of(-peer->change, (int)count); /* recalled, not sent yet */
 
     AMG_ASSERT(count <= peer->wish && count <= flow->pool - flow->used);
     peer->wish -= (uint16_t)count;
@@ -240,7 +240,7 @@ static void raise_by(
 static void recall_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(peer->change, (int)count); /* of a raise */
+    int unsaid = min_of(peer->change, (int)count); /* raised, not sent yet */
 
     AMG_ASSERT(count <= kept_by(peer));
     peer->change = (int16_t)(peer->change - (int)count);

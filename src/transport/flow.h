@@ -17,15 +17,15 @@
  * credit until the late reply: the target still holds the request, and the
  * credits bound what the target holds.
  *
- * All peers of a target share its memory for requests, the budget. Half of
- * the budget is for the peers that may come: each has `first` credits from the
+ * All peers of a target share its memory for requests, the budget. Half of the
+ * budget is for the peers that may come: each has `first` credits from the
  * start, at least one. The other half is the pool: an origin that runs out of
  * credits wishes for more, and the target raises its credits while the pool
  * lasts. Then wishes are queued, the target recalls credits from peers that
  * have more than an equal share of the pool, and gives one at a time to the
  * peers in the queue, in turn. An origin returns recalled credits as soon as it
- * does not use them. So a target holds at most the budget, or half of it and
- * one request of each peer.
+ * does not use them. So a target holds at most the budget; or, where the peers
+ * outnumber half of it, that half and one request of each peer.
  *
  * For that both sides exchange notes: a raise or recall by the target in the
  * lower half of a word, and what the origin returns (positive) or wishes
@@ -47,8 +47,8 @@ struct amg_flow_peer {
     struct amg_link owing;    /* in `owing` of struct amg_flow */
     uint16_t unanswered;      /* credits taken and not given back */
     uint16_t owed;            /* credits this process owes the peer */
-    uint16_t reserve;   /* credits below the limit not usable with this peer */
-    int16_t extra;      /* credits beyond `first` of struct amg_flow */
+    uint16_t reserve;         /* by how much this peer lowers the limit */
+    int16_t extra;            /* credits beyond `first` of struct amg_flow */
     uint16_t debt;      /* credits recalled by the peer, but still in use */
     uint8_t violations; /* a bit for each kind that was logged (calls.h) */
     bool has_wished;    /* the peer knows that this process wants more */
@@ -103,7 +103,7 @@ static inline void amg_flow_bound(const struct amg_flow *flow,
     peer->extra = (int16_t)(first - flow->first);
 }
 
-/* May this process, and the peer, ever have `count` credits of the other? */
+/* Is `count` within the limit of credits between this process and the peer? */
 static inline bool amg_flow_is_within(const struct amg_flow *flow,
     const struct amg_flow_peer *peer, uint32_t count)
 {
@@ -126,7 +126,7 @@ static inline bool amg_flow_may_take(
            peer->unanswered < amg_flow_credits(flow, peer);
 }
 
-/* Takes a credit for a new request; false as above. */
+/* Takes a credit for a new request; false: amg_flow_may_take() is. */
 static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -156,8 +156,8 @@ void amg_flow_unwait(struct amg_flow_peer *peer, struct amg_link *link);
 uint32_t amg_flow_waiting_count(const struct amg_flow_peer *peer);
 
 /* Takes a credit, and removes the oldest request from the queue; NULL when none
- * waits or no credit is left. Call until NULL after amg_flow_give(), and after
- * a request that had failed was sent. */
+ * waits or no credit is left. Call until NULL after amg_flow_give(), and when
+ * the medium has room again. */
 struct amg_link *amg_flow_next(
     const struct amg_flow *flow, struct amg_flow_peer *peer);
 
@@ -213,9 +213,9 @@ static inline uint16_t amg_flow_take_owed(
 void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
-/* Removes a peer that is owed credits or a note from the list, or NULL. The
- * caller sends all of these; amg_flow_owe_again() and amg_flow_owing_add() take
- * back what could not be sent. */
+/* Takes a peer off the list that is owed credits or a note; NULL: none is. The
+ * caller sends both; amg_flow_owe_again() and amg_flow_owing_add() take back
+ * what could not be sent. */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
 /* May amg_flow_next_owing() return a peer? */

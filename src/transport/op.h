@@ -3,7 +3,7 @@
  *
  * Rules of an operation:
  *  1. The poster owns the operation, and keeps it alive until `step` has run.
- *  2. A post that returns an error has not taken it: no completion follows.
+ *  2. A failed post has not taken the operation: no completion follows.
  *  3. A post that succeeded is followed by exactly one completion: the driver
  *     returns the operation on the `done` list of a later poll of the same
  *     endpoint, and core then calls `step`. A driver never calls `step`, and

@@ -24,7 +24,7 @@
  * Receiver. The driver hands on each call as an arrival or a reply, in place:
  * all calls of a message share its buffer, and the last release frees the
  * buffer. The arrivals lie behind the message in that buffer. Therefore a
- * message has at most as many calls as there is room behind the longest one.
+ * message has at most as many calls as arrivals fit behind the longest message.
  *
  * The packer is a pure data structure, which sends nothing. The lock of the
  * domain guards it, unless a comment says otherwise. */
@@ -75,7 +75,7 @@ struct amg_packer {
     struct amg_list
         kept;           /* struct amg_pack, in the order of their first call */
     uint32_t len_max;   /* of the body of a message; 0: nothing is packed */
-    uint32_t count_max; /* calls in a message, also in one of a peer */
+    uint32_t count_max; /* calls in a message, sent or received */
     uint32_t turn;      /* counts polls */
     /* Messages in `kept`; written under the lock, a hint without it: relaxed.
      */
@@ -88,7 +88,7 @@ struct amg_pack;
 /* State of a peer; valid when all zero. */
 struct amg_pack_peer {
     struct amg_pack *kept; /* NULL: none */
-    uint32_t turn;         /* in which the last message left */
+    uint32_t turn;         /* the packer's, when the last message left */
 };
 
 /* An outgoing message. The driver's buffer embeds it. */
@@ -116,8 +116,8 @@ enum amg_pack_verdict {
 void amg_packer_init(
     struct amg_packer *packer, uint32_t len_max, uint32_t room);
 
-/* The usual case of amg_packer_post(), which need not be called then: nothing
- * is under way to the peer, so the call leaves now. */
+/* True: the usual case, which makes amg_packer_post() needless: nothing is
+ * under way to the peer, so the call leaves now. */
 static inline bool amg_packer_is_first(
     const struct amg_packer *packer, struct amg_pack_peer *peer)
 {

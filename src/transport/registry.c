@@ -108,7 +108,7 @@ hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host)
     return HG_SUCCESS;
 }
 
-/* The caller passes the list of drivers of this build. */
+/* Functions over the list of drivers of this build. */
 
 /* The schemes of a driver are words with single spaces between them. */
 static const char *word_next(const char *words, size_t *ret_len)

@@ -162,7 +162,7 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
     return HG_SUCCESS;
 }
 
-/* The only peer is the domain. */
+/* The only peer is this process; its domain stands for it. */
 static struct amg_peer *peer_of(const struct amg_domain *domain)
 {
     return (struct amg_peer *)(uintptr_t)amg_self_domain_of(domain);

@@ -2,7 +2,7 @@
 /* Messages of a process to itself, and the endpoints that get them.
  *
  * A message is encoded into a buffer of the pool, and that buffer is queued at
- * the other endpoint: nothing is copied. A small call takes the lock four
+ * the target endpoint: nothing is copied. A small call takes the lock four
  * times: request, poll, reply, poll. The reply to a cancelled call returns the
  * credit, and is dropped.
  *

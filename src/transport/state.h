@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Report of what is under way, for amalgam_write_state(): lines of text, and
- * the number of things that are not at home.
+ * the number of things under way.
  *
  * A line has a subject, a part of the library or a peer, and items:
  *
  *   amalgam [rank 2] state: shm: rank 3 (na+sm://71-0): unanswered calls 5,
  *   requests waiting for a credit or room 2, credits taken 8 of 8
  *
- * A counted item is gone when nothing is under way: a message that waits, a
- * credit or buffer that a peer has, an operation. A note is a fact beside the
- * items. A line without a counted item is not written.
+ * An item is a number of things under way: waiting messages, credits or buffers
+ * that a peer has, operations. A note is a fact beside the items. A line
+ * without an item is not written.
  *
  * The order of a report is that of a call: the contexts of the class, then what
- * each driver has under way with each of its peers, then what it has under way
- * with no peer alone.
+ * each driver has under way with each of its peers, then what belongs to no
+ * single peer.
  *
  * The lines go into memory, and from there to the file when no lock is held: a
  * full pipe must not stop threads that make progress. No lock is held over two
@@ -38,7 +38,7 @@ struct amg_state {
     char *text; /* NULL: things are counted, and nothing is written */
     size_t cap;
     size_t len;
-    size_t count;                /* of things that are not at home */
+    size_t count;                /* of things under way */
     size_t owed;                 /* of `count`: what must end before ranks of a
                                   * job may close */
     size_t quiet;                /* peers with nothing under way */
@@ -68,7 +68,7 @@ void amg_state_begin_peer_locked(struct amg_state *state,
     uint32_t owner);
 void amg_state_end(struct amg_state *state);
 
-/* Adds an item: `count` things that are not at home, if there are any. */
+/* Adds an item: `count` things under way, if there are any. */
 void amg_state_add(struct amg_state *state, const char *what, size_t count);
 static inline void amg_state_add_list(
     struct amg_state *state, const char *what, const struct amg_list *list)

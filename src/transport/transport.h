@@ -2,7 +2,7 @@
 /* The contract between core and a driver: five small tables.
  *
  * A driver is one `const struct amg_transport`. Every slot is set (registry.c
- * checks it); a driver that cannot do a thing sets a named refusal.
+ * checks it); a driver that cannot do a thing sets a function that refuses.
  *
  *   domain    the medium of one class: one per class and driver
  *   endpoint  one per context; messages go to and come from an endpoint
@@ -61,8 +61,8 @@ struct amg_nic_id {
 /* Options of a driver whose medium is that of a job (MPI). */
 struct amg_open_job {
     const void *comm; /* a `const MPI_Comm *`, or NULL for the world */
-    /* Protocol of the internode transport if it is another one, for the ranks
-     * to compare; or NULL. */
+    /* Protocol of the internode transport if another driver has it, for the
+     * ranks to compare; or NULL. */
     const char *internode;
 };
 
@@ -88,8 +88,8 @@ struct amg_open {
     const char *protocol; /* the scheme after its '+', or all of it; NULL takes
                            * the default */
     bool is_listening;
-    /* All peers are ranks of one job, which close together when the main domain
-     * does: then a quiet rank has all its credits and accesses back. */
+    /* All peers are ranks of one job, and close together with the main domain:
+     * so a rank is quiet only when all its calls and accesses have ended. */
     bool is_joined;
     /* Remains of dead processes are removed by another process of this node,
      * which opens the same medium now. */
@@ -130,18 +130,18 @@ struct amg_domain {
      * any route. */
     uint64_t posted;
     /* Set by core for the main domain: calls stop() of the other domains of the
-     * class. The driver calls it again and again, from the end of its medium,
-     * when the program may make no more progress, until the peers have closed.
-     * NULL: none. */
+     * class. The driver calls it repeatedly from the teardown of its medium
+     * (MPI_Finalize()), when the program may make no more progress, until the
+     * peers have closed. NULL: none. */
     void (*stopped)(void *arg);
     void *stopped_arg;
     /* Makes progress on all endpoints; the results wait for their next polls.
-     * NULL: a peer that waits in unreg() needs none. Constant. */
+     * NULL: peers that wait in unreg() do not need it. Constant. */
     void (*progress)(struct amg_domain *domain);
     /* Set by core: makes progress on the other open domains of the process. A
-     * driver that waits for a peer calls it, without a lock, again and again:
-     * the peer may wait in the same way for this process in another domain.
-     * NULL: the class is not open yet. */
+     * driver that waits for a peer calls it repeatedly, without a lock: the
+     * peer may wait in the same way for this process in another domain. NULL:
+     * the class is not open yet. */
     void (*others)(const struct amg_domain *domain);
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
@@ -184,7 +184,7 @@ static inline void amg_arrival_begin(
 enum { AMG_ROOM_FACTOR = 4 };
 
 /* Longest arguments that a long buffer takes (get_long_buf), with some room for
- * the headers; where memory is shared, they are decoded in it. */
+ * the headers; where memory is shared, the arguments are decoded in place. */
 enum { AMG_LONG_ARGS_LEN = 1 << 18, AMG_LONG_HEADERS_LEN = 4096 - 64 };
 
 /* Longest message that needs no buffer (request_now). */
@@ -241,9 +241,9 @@ struct amg_domain_ops {
         const struct amg_domain *domain, struct amg_limits *ret_limits);
     /* Announces to the peers that this process is about to close, and checks
      * whether all peers have announced that. Never blocks; HG_AGAIN: not yet,
-     * call again. HG_SUCCESS: all have, or none needs to. HG_TIMEOUT: a peer
-     * stopped waiting; the log names the missing ones. Until then peers may
-     * send requests and access memory. */
+     * call again. HG_SUCCESS: all have, or there is none to wait for.
+     * HG_TIMEOUT: a peer stopped waiting; the log names the missing peers.
+     * Until then peers may send requests and access memory. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
     /* Logs the peers that quiesce, or calls of this process, wait for. */
     void (*report)(struct amg_domain *domain);
@@ -284,9 +284,9 @@ struct amg_ep_ops {
      * now on a sender makes the descriptor readable. False: a completion or
      * arrival is there, so poll instead. An operation that ended in a post or
      * cancel of this process counts: arm looks for it under the lock that post
-     * and cancel take (core wakes the owner after later ones). The next poll
-     * ends the announcement, and drains the descriptor. Always true without a
-     * descriptor. May make system calls. */
+     * and cancel take (for later posts and cancels, core wakes the owner). The
+     * next poll ends the announcement, and drains the descriptor. Always true
+     * without a descriptor. May make system calls. */
     bool (*arm)(struct amg_ep *ep);
     /* Does a peer that sends to this endpoint run on the caller's core? Then a
      * busy poll only keeps that peer from sending. A guess, for a progress
@@ -364,15 +364,15 @@ struct amg_msg_ops {
     /* Send a message of at most AMG_NOW_LEN bytes without a buffer of the
      * caller; AMG_NOW_LEN bytes can be read at `bytes`. False: the driver
      * cannot do that now, and nothing has changed; the slots above send the
-     * message, or tell why not. The reply completes nothing. */
+     * message, or tell why not. reply_now completes no operation. */
     bool (*request_now)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
     bool (*reply_now)(struct amg_ep *ep, const struct amg_arrival *arrival,
         const void *bytes, uint32_t len);
     /* Sends a one-way request of the library itself, of at most AMG_NOW_LEN
-     * bytes, of which that many can be read. The request takes no credit, so it
-     * does not wait behind requests that do: the target may need it before it
-     * answers one of them. Completion and errors as send_request. */
+     * bytes; AMG_NOW_LEN bytes can be read at `bytes`. The request takes no
+     * credit, so it does not wait behind requests that do: the target may need
+     * it to answer one of them. Completion and errors as send_request. */
     hg_return_t (*send_ack)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, struct amg_op *op);
     /* The bytes of an arrival, or of a reply, are no longer needed. The credit

@@ -146,8 +146,8 @@ hg_return_t amg_addr_parse(
     return strstr(text, "://") == NULL ? HG_INVALID_ARG : HG_PROTONOSUPPORT;
 }
 
-/* The peer of the main route that is the same process, with a reference. NULL:
- * the main route does not reach the process. */
+/* The peer by which the main route reaches the process of `addr`, with a
+ * reference. NULL: the main route does not reach it. */
 static struct amg_peer *main_peer_ref(const struct hg_addr *addr)
 {
     const hg_class_t *cls = addr->cls;

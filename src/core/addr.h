@@ -56,7 +56,7 @@ static inline void amg_addr_keep(struct hg_addr *addr)
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Drops the reference to the peer. */
 void amg_addr_unref(const struct hg_addr *addr);
-/* amg_addr_unref() of an own reference, if any; forgets the peer. */
+/* Drops the reference, unless it is borrowed; forgets the peer. */
 static inline void amg_addr_fini(struct hg_addr *addr)
 {
     if (!addr->is_borrowed && addr->peer != NULL)

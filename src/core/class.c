@@ -66,8 +66,8 @@ static void class_take_limits(hg_class_t *cls)
                 cls->plan.no_loopback && limits.reaches_self;
         if (cls->limits.request_len == 0) {
             cls->limits = limits;
-            /* A post to oneself wakes the sleeper: the loopback does not affect
-             * how to wait if another route reports events, too. */
+            /* A post to this process wakes a blocked thread, so the loopback
+             * beside another main route does not affect how threads wait. */
             if (route == AMG_ROUTE_SELF && cls->plan.main_route != route)
                 cls->limits.is_spinning = cls->limits.must_yield = false;
             continue;
@@ -179,7 +179,7 @@ static void class_free(hg_class_t *cls)
     amg_attic_put(&attic, cls);
 }
 
-/* Called by the main domain when it ends before the class. */
+/* Called by the main domain if its medium ends before the class is closed. */
 static void class_stop(void *arg)
 {
     hg_class_t *cls = arg;
@@ -204,7 +204,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     cls->plan.how.nic.nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
-        /* Libfabric leads to other nodes: the main route takes its default. */
+        /* For libfabric; the main route opens with its default protocol. */
         cls->plan.how.protocol = NULL;
         cls->plan.how.job.internode = cls->plan.far_protocol;
     }

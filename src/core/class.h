@@ -106,13 +106,13 @@ struct amg_class_plan {
     /* Called once when the domains are open: may open more, and sets
      * `route_map`, `is_idle`, `reach` and `reason`. NULL: nothing to do. */
     hg_return_t (*join)(hg_class_t *cls);
-    bool wants_near;       /* for `join`: shared memory within the node, */
-    bool needs_near;       /* and no other route */
-    const char *near_info; /* init string of its domain; NULL: "" */
+    bool wants_near;       /* for `join`: open shared memory within the node */
+    bool needs_near;       /* and fail unless it reaches all ranks */
+    const char *near_info; /* init string for shared memory; NULL: "" */
     /* For `join`: libfabric to the ranks of other nodes. */
     char far_protocol[AMG_PROTOCOL_CAP]; /* of the scheme; "": not wanted */
-    const char *far_info;                /* init string of its domain */
-    bool needs_far;                      /* no other route between nodes */
+    const char *far_info;                /* init string for libfabric */
+    bool needs_far;                      /* fail without libfabric */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -145,7 +145,7 @@ struct hg_class {
      * so relaxed. */
     atomic_bool is_joining;
     char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */
-    char reason[AMG_CLASS_REASON_CAP]; /* why bulk data take their way, or "" */
+    char reason[AMG_CLASS_REASON_CAP]; /* why bulk data takes its path, or "" */
     bool is_first; /* the first rank of its job, which logs for all */
     struct amg_class_plan plan;
     struct amg_progress_config progress_config; /* progress thread, its core */
@@ -223,10 +223,10 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 
 /* quiesce.c */
 
-/* Announces that this process is closing, unless calls that no driver has yet,
- * or operations, are in flight. HG_SUCCESS: all processes of every open domain
- * are closing; HG_AGAIN: not yet; HG_TIMEOUT: some never were. The wait for
- * ranks of a job follows base/clock.h; other waits end after
+/* Announces that this process is closing, unless operations are in flight, or
+ * calls that no driver has yet. HG_SUCCESS: all processes of every open domain
+ * are closing; HG_AGAIN: not yet; HG_TIMEOUT: this process or a peer gave up.
+ * The wait for ranks of a job follows base/clock.h; other waits end after
  * AMALGAM_FINALIZE_TIMEOUT_MS. */
 hg_return_t amg_class_quiesce(hg_class_t *cls);
 /* Logs the processes that amg_class_quiesce(), or a call, waits for. */
@@ -234,8 +234,8 @@ void amg_class_report(hg_class_t *cls);
 
 /* counters.c */
 
-/* After all ranks of a job have closed: is no answer and no credit owed between
- * this rank and any other? If not, writes what is under way. */
+/* After all ranks of a job have closed: did all answers and credits between
+ * this rank and the others return? Else writes what is under way. */
 bool amg_class_owes_nothing(hg_class_t *cls);
 /* Logs the counters of a class that closes, if its plan says so. */
 void amg_diag_end(hg_class_t *cls);
@@ -252,9 +252,9 @@ bool amg_classes_look(
 
 /* nics.c */
 
-/* The index of the NIC for a process with that binding, of `count`, at most
- * AMG_NICS_ALIKE_MAX: the nearest NIC, and of several equally near a different
- * NIC for each `turn`. `count`: the machine knows none, or no memory. */
+/* The index of the NIC nearest to `binding`; among equally near ones, each
+ * `turn` gets a different NIC. `count` (at most AMG_NICS_ALIKE_MAX): the
+ * machine description has none of them, or no memory. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
     uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);

@@ -41,8 +41,9 @@ void amg_context_queue_first_apart(
  * order. A handler may make progress and run further calls in its turn. No
  * wake-up is lost: a thread that finds the turn taken has read the epoch of
  * `cq` before, and the end of a turn with calls left changes that epoch; a call
- * that is queued later wakes the threads. The two fences make either the end of
- * the turn see the call, or the other thread see the end. */
+ * that is queued later wakes the threads. The fences here and in
+ * amg_context_may_turn() pair: the thread that ends the turn sees the call, or
+ * a thread that looks for calls sees the end. */
 static void nothing_run(struct amg_cq_entry *entry)
 {
     (void)entry;
@@ -108,7 +109,7 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
 {
     uint_fast64_t at_ns = amg_context_look_ns(context);
 
-    /* Other threads need not run the check meanwhile. */
+    /* The thread that resets `look_ns` runs the check, no other. */
     if (at_ns <= now_ns &&
         atomic_compare_exchange_strong_explicit(&context->look_ns, &at_ns,
             AMG_CONTEXT_NEVER, memory_order_relaxed, memory_order_relaxed))

@@ -41,8 +41,8 @@ struct amg_context_ops {
     void (*close)(hg_context_t *context);
 };
 
-/* The endpoint that is polled rarely; see progress.c. Fields without a comment
- * are the progress owner's. */
+/* The endpoint that is polled rarely; see progress.c. Fields that are neither
+ * constant nor atomic are the progress owner's. */
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
     unsigned skipped;      /* polls since the last check */
@@ -91,15 +91,15 @@ struct hg_context {
     struct amg_service_thread *thread; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
-    /* Counts calls that made progress, or would have; relaxed, a hint for the
-     * progress thread, which stands by meanwhile. */
+    /* Counts calls that made progress, or waited to. Relaxed: a hint for the
+     * progress thread, which stands by while the count changes. */
     atomic_uint turns;
     /* Unique in the process; constant. */
     unsigned serial;
-    /* Counts amg_context_ring(), and turns of callbacks of one thread of
-     * several, or of a service thread. Its release pairs with the acquire of a
-     * wait, which the change ends: the program may wait for what a callback
-     * wrote. */
+    /* Counts amg_context_ring(), and, where several threads run callbacks, the
+     * calls that ran some. A change ends waits, because the program may wait
+     * for what a callback wrote: its release pairs with the acquire of the
+     * wait. */
     atomic_uint ran;
     atomic_bool has_run; /* a thread has run callbacks; see progress.c */
     uint64_t opened_ns;  /* constant */
@@ -107,8 +107,8 @@ struct hg_context {
      * HG_Context_unpost() sets, and the number of lines of rpc/order.c. */
     atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
-    uint64_t nap_ns; /* how long a wait blocks at most, as polls of drivers name
-                        silent peers; constant */
+    uint64_t nap_ns;  /* longest time that a wait blocks: polls of the drivers
+                         name silent peers; constant */
     /* Handles created here that still exist, the user's and those in flight. */
     struct amg_tally handles;
     /* Operations in flight: handles and bulk. */
@@ -191,7 +191,7 @@ static AMG_INLINE void amg_context_queue(
         amg_cq_push(&context->cq, entry);
 }
 
-/* Queues an entry that the calling thread has taken out, in front. */
+/* Puts an entry that the calling thread has taken out back in front. */
 static AMG_INLINE void amg_context_queue_first(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -258,7 +258,7 @@ static inline void amg_context_run(struct amg_cq_entry *entry)
 }
 
 /* Ends the wait of threads in amg_progress_wait(), also a wait that is about to
- * begin; it returns HG_SUCCESS, as the program has other work. Any thread. */
+ * begin: it returns HG_SUCCESS, as the program has other work. Any thread. */
 void amg_context_ring(hg_context_t *context);
 
 /* Runs a callback on a service thread, then ends the waits in HG_Progress():
@@ -309,7 +309,7 @@ static inline hg_return_t amg_context_send_before(hg_context_t *context)
                : context->ops.send_unsent(context, true);
 }
 
-/* The endpoint of a route, with its tables. */
+/* The endpoint of an open route. */
 static inline struct amg_ep *amg_context_ep(
     const hg_context_t *context, unsigned route)
 {
@@ -330,9 +330,9 @@ static inline void amg_context_moved(hg_context_t *context)
 }
 
 /* Called after a post or cancel: only progress of this context sees the end of
- * the operation, and its thread may be blocked. A thread that will block
- * announces so first, then checks for posts under the lock that a post takes:
- * so that thread sees the post, or the poster sees the announcement. */
+ * the operation, and the progress owner may be blocked. A thread that will
+ * block announces so first, then checks for posts under the lock that a post
+ * takes: so that thread sees the post, or the poster sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
     if (route == context->rare.route)

@@ -64,8 +64,8 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
     packs_add(cls, ret_counters);
 }
 
-/* The user asked for the counters: logged at any level, unless the log, or this
- * outlet, is off. */
+/* The user asked for the counters: logs them at any level, unless the log, or
+ * this outlet, is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
 {

@@ -6,17 +6,17 @@
  * child did with such an object would be done in the parent's name, and what
  * another thread was changing during fork() is half changed in the child. So
  * the child uses no inherited object. fork() itself marks all objects here,
- * before it returns in the child: each class by its state, each context by the
- * class that it no longer has. The checks of every public call refuse marked
- * objects from then on, at no cost for the parent. A call that ends an
- * inherited object succeeds and does nothing: the memory of the object is
- * shared with the parent until a process writes it, and goes with the child.
+ * before it returns in the child: each class by its state, each context by a
+ * NULL `cls`. The checks of every public call refuse marked objects from then
+ * on, at no cost for the parent. A call that ends an inherited object succeeds
+ * and does nothing: the memory of the object is shared with the parent until a
+ * process writes it, and goes with the child.
  *
- * The list is locked while the kernel copies the memory, so the child sees all
- * classes, and so are the locks of what classes share (AMG_LOCK_KEPT), which a
- * class that the child opens itself takes. No other lock that another thread
- * may have held is taken in the child. Memory for bulk transfers, which is a
- * shared mapping, becomes private to the child.
+ * fork() holds the lock of the list while the kernel copies the memory, so the
+ * child sees all classes. It also holds the locks of data that classes share
+ * (AMG_LOCK_KEPT): the child needs them to open classes of its own. The child
+ * takes no other lock that another thread may have held. Memory for bulk
+ * transfers, which is a shared mapping, becomes private to the child.
  *
  * Classes that the child opens afterwards are its own. */
 #include <pthread.h>
@@ -41,7 +41,7 @@ static void fork_end(void)
     amg_lock_unlock(&classes_lock);
 }
 
-/* Stands for send_unsent() of the context: refuses a call or an answer. */
+/* Replaces send_unsent() of the context: refuses a call or an answer. */
 static hg_return_t inherited_refuse(hg_context_t *context, bool is_final)
 {
     (void)is_final;
@@ -50,8 +50,8 @@ static hg_return_t inherited_refuse(hg_context_t *context, bool is_final)
     return amg_refusal();
 }
 
-/* Refuses calls from now on; a progress call that runs during fork() finds
- * nothing more to do in the child. */
+/* Refuses calls from now on. If a callback has called fork(), the progress call
+ * that runs this callback finds nothing more to do in the child. */
 static void context_inherit(hg_context_t *context)
 {
     context->parents = context->cls;
@@ -99,8 +99,8 @@ static void fork_watch(void)
 }
 
 /* NOTE(not a leaf): the drivers take their own locks inside. A thread that
- * finds the lock held makes no progress here, and its caller tries again: the
- * holder makes that progress, or is this thread itself, in a poll from here. */
+ * finds the lock held returns, and its caller tries again: the holder makes the
+ * progress, or is this thread itself, in an outer call of this function. */
 static void others_move(const struct amg_domain *waiting)
 {
     if (!amg_lock_trylock(&classes_lock))

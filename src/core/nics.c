@@ -20,7 +20,7 @@ _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
 static const struct amg_nic *nic_find(
     const struct amg_machine *machine, const struct amg_nic_id *id)
 {
-    /* A driver may use names of its own; a bus address is of the machine. */
+    /* The bus address first: a driver may use names of its own. */
     const char *const texts[] = {id->bus, id->name, id->iface};
     const struct amg_nic *nic = NULL;
 

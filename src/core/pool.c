@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory pool of a class for bulk transfers.
  *
- * A mapping, cut into used and free ranges of any number of lines: rounded up
- * to size classes, a block of 600 MiB would take all of 1 GiB. A free range is
- * on the list of its size, the power of two up to its length. The nodes of the
- * ranges are outside the mapping, because peers can write there.
+ * A mapping, cut into used and free ranges of any multiple of 64 bytes (a
+ * line): size classes would round a block of 600 MiB up to 1 GiB. A free range
+ * is on the list of the largest power of two that is not above its length. The
+ * nodes of the ranges are outside the mapping, because peers can write there.
  *
  * Nothing is lost: a range ends where the next one in the ring begins, so each
  * byte is in one range. Nothing is handed out twice: a range is free if and
@@ -15,8 +15,8 @@
  * kernel's zeros are still there. Freed memory keeps its pages up to KEEP_LEN
  * in all; beyond that they return to the system.
  *
- * A child of fork() has the memory as its parent does until the child writes a
- * page: then that page is its own. */
+ * In a child of fork() the mapping is private: the child sees its parent's
+ * bytes in a page until it writes to that page. */
 #include "core/pool.h"
 
 #include <stdatomic.h>
@@ -274,7 +274,7 @@ void *amg_class_pool_alloc(
         return heap_alloc(pool, len, align, want);
     if (want == AMG_CLASS_POOL_ANY)
         return ptr;
-    /* Many pages are zero again once the system has them back. */
+    /* Discarded pages read as zeros, which is faster than memset() for many. */
     dirty_len = round_up(dirty_len, align);
     if (dirty_len < KEEP_LEN ||
         amg_mapping_discard(&pool->mapping,

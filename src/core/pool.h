@@ -28,9 +28,9 @@ void amg_class_pool_destroy(struct amg_class_pool *pool);
 /* Shared heap for which drivers may give peers faster access, or NULL. */
 const struct amg_area *amg_class_pool_area(const struct amg_class_pool *pool);
 
-/* `len` bytes, aligned to 64, and from one page on to pages; from the heap if
- * the pool is full, with one warning (zeros of the heap are aligned as by
- * malloc). NULL: no memory. */
+/* `len` bytes, aligned to 64, or to a page if `len` is a page or more; from the
+ * heap if the pool is full, with one warning (zeros of the heap are aligned as
+ * by malloc). NULL: no memory. */
 void *amg_class_pool_alloc(
     struct amg_class_pool *pool, uint64_t len, enum amg_class_pool_want want);
 /* Accepts results of amg_class_pool_alloc() and amg_mem_alloc(), and NULL. */

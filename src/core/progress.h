@@ -86,11 +86,11 @@ struct amg_standby {
     unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* of callers, as last read */
     unsigned kept;           /* naps in which the owner stayed */
-    unsigned fruitless;
+    unsigned fruitless;      /* wake-ups in a row without an event */
 };
 
 /* Called by the thread before its first step; `has_core`: no other thread uses
- * its core. The block is zeroed before, and may be called already. */
+ * its core. `standby` is zeroed; amg_standby_call() may have run before. */
 void amg_standby_begin(
     struct amg_standby *standby, hg_context_t *context, bool has_core);
 
@@ -113,9 +113,9 @@ void amg_standby_call(struct amg_standby *standby, hg_context_t *context);
  * thread that cannot be started, and continues without it. */
 void amg_service_thread_start(hg_context_t *context);
 
-/* Stops and joins the progress thread. False: the caller is a callback that
- * this thread runs; nothing was done. HG_Trigger() then runs the calls that are
- * left and those that come, in order. */
+/* Stops and joins the progress thread. Later HG_Trigger() runs the calls that
+ * are left and those that come, in order. False: the caller is a callback that
+ * this thread runs; nothing was done. */
 bool amg_service_thread_stop(hg_context_t *context);
 
 #endif

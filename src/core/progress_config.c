@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress configuration of a class: its options and resulting placement.
  *
- * Options of the program override the environment, which sets all other
- * options. A rank knows the idle cores outside its own binding only if the
- * ranks of a node have exchanged their bindings. Otherwise a requested thread
- * stays in the own binding, unless its core is named. If no thread is
- * requested, the calls of the application make progress, and the machine is not
- * loaded, as loading takes milliseconds. */
+ * Options of the program override the environment, which sets the options that
+ * the program left open. A rank knows the idle cores outside its own binding
+ * only if the ranks of a node have exchanged their bindings. Otherwise a
+ * requested thread stays in the binding of its rank, unless its core is named.
+ * If no thread is requested, the calls of the application make progress, and
+ * the machine is not loaded, as loading takes milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -205,8 +205,8 @@ static bool hint_cut(const struct amg_progress_config *config,
 
 /* The NIC to other nodes: the NIC that a driver names, else the nearest to each
  * rank of the node. All ranks must find the same NIC, since all compute the
- * same map. NULL if the ranks have different NICs, each on its own side: then
- * the own NUMA node is near enough. */
+ * same map. NULL if the ranks have different nearest NICs: then the NUMA node
+ * of each rank is near enough. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -324,7 +324,7 @@ static void policy_ask(struct amg_progress_config *config,
             placement->reason, sizeof(placement->reason), "%s", config->reason);
 }
 
-/* Is a thread to be placed, or possibly so? */
+/* Must the policy place a thread, or decide whether there is one? */
 static bool must_place(const struct amg_progress_config *config,
     const struct amalgam_progress_options *wanted)
 {
@@ -333,8 +333,8 @@ static bool must_place(const struct amg_progress_config *config,
                : wanted->progress != AMALGAM_PROGRESS_CALLER;
 }
 
-/* Wait policy, to be shown, of a thread with that slot, or, with NULL, of a
- * call of the application. */
+/* The wait policy to print, of a thread on `slot`; NULL: of the calls of the
+ * application. */
 static struct amg_wait_policy shown_policy(
     const struct amg_progress_config *config, const struct amg_core_slot *slot)
 {
@@ -396,8 +396,8 @@ static void progress_line(
         placement->reason, wait);
 }
 
-/* Warns, unless the last warning had equal notes: every class of the process
- * has them. */
+/* Warns, unless the last warning was the same: all classes of a process get the
+ * same notes. */
 static void notes_warn(const char *notes)
 {
     static struct amg_lock last_lock AMG_LOCK_KEPT;

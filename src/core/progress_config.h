@@ -58,7 +58,7 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
 /* Determines and logs where the threads of the class's contexts run, also after
- * a change of the options. Loads the machine only if that can matter. */
+ * a change of the options. Loads the machine description only if needed. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
 /* Input of the policy for the rank of the node with that index, with the
@@ -81,8 +81,8 @@ static inline struct amg_wait_policy amg_progress_config_wait_policy(
         .spin_ns = spin_ns,
     };
 }
-/* Describes how a thread with that slot, or, with NULL, a call of the
- * application waits: "spin 100 us, then sleep". Returns its complete policy. */
+/* Describes how a thread on `slot` waits (NULL: the calls of the application):
+ * "spin 100 us, then sleep". Returns its complete policy. */
 struct amg_wait_policy amg_progress_config_wait(
     const struct amg_progress_config *config, const struct amg_core_slot *slot,
     char *ret_text, size_t cap);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quiescing of a class: its processes disconnect, until all have done so, or
- * the others are given up. */
+/* Quiescing of a class: this process disconnects, and waits until all others
+ * have done so, or gives them up. */
 #include "core/context.h"
 
 /* The main route comes last: its disconnect tells the other ranks that nothing

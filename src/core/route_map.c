@@ -2,11 +2,11 @@
 /* Route map of a class: ranks that are called by another route than the main
  * one.
  *
- * Every rank is a peer of the main route, which gives it its name. A rank of
- * this node may also be a peer of shared memory, and a rank of another node a
- * peer of libfabric: then calls use that route. The drivers are independent;
- * this map finds the peer of one route for the peer of the other, by the number
- * of the rank. A driver has one peer for each process, so pointers can be
+ * Every rank is a peer of the main route, whose address names the rank. A rank
+ * of this node may also be a peer of shared memory, and a rank of another node
+ * a peer of libfabric: then calls use that route. The drivers are independent;
+ * this map finds, by the number of the rank, the peer of that route for a peer
+ * of the main route. A driver has one peer for each process, so pointers can be
  * compared.
  *
  * The driver of shared memory knows the ranks of this node; the addresses of
@@ -38,7 +38,7 @@ struct known {
 
 struct amg_route_map {
     hg_class_t *cls;      /* the class whose domains have the peers */
-    unsigned near_route;  /* AMG_ROUTE_COUNT: not to this node */
+    unsigned near_route;  /* AMG_ROUTE_COUNT: none */
     unsigned table_route; /* AMG_ROUTE_COUNT: no table */
     const struct amg_route_near *near;
     struct amg_rank_table table;
@@ -60,8 +60,8 @@ uint32_t amg_rank_table_places(uint32_t size)
     return count <= UINT32_MAX ? (uint32_t)count : 1u << 31;
 }
 
-/* The place of the text, or the empty place for it: by its hash, and from a
- * taken place on to the next. */
+/* The place of the text in the hash table, or the empty place for it (linear
+ * probing). */
 static uint32_t text_place(const struct amg_rank_table *table,
     const uint32_t *places, const char *text)
 {

@@ -75,9 +75,9 @@ static inline const struct amg_rank_record *amg_rank_record_of(
 
 /* The functions below: any thread; accept a class without a map. */
 
-/* The peer by which a peer of the main route is called, with a reference, and
- * its route. HG_NOENTRY: the main route itself; else the driver's code for its
- * address, or HG_NOMEM. */
+/* The peer of another route by which the process of `main_peer` is called, with
+ * a reference, and that route. HG_NOENTRY: it is called by the main route; else
+ * the driver's code for its address, or HG_NOMEM. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);

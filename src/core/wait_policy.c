@@ -24,7 +24,7 @@ static uint64_t longer(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* Naps from 20 us on, each longer than all before it together. */
+/* Naps from 20 us on, each longer than the sum of those before it. */
 static uint64_t nap_short_ns(uint64_t past_ns)
 {
     uint64_t nap = FIRST_NAP_NS;
@@ -36,7 +36,7 @@ static uint64_t nap_short_ns(uint64_t past_ns)
     return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
 }
 
-/* Naps from 1 ms up to 5 ms, each longer than all before it together. */
+/* Naps from 1 ms up to 5 ms, each longer than the sum of those before it. */
 static uint64_t nap_long_ns(uint64_t past_ns)
 {
     uint64_t nap = SHORT_NAP_NS;

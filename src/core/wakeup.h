@@ -13,9 +13,9 @@
 
 /* Owned by its context. */
 struct amg_wakeup {
-    struct amg_lock lock; /* guards the creation of the fields below */
-    /* Descriptor of each waiter of the queue, for its doorbell and all
-     * endpoints that have a descriptor; -1: not created yet, -2: could not be.
+    struct amg_lock lock; /* held to create the descriptors below */
+    /* Epoll descriptor of each waiter, for its doorbell (in `event_fds`) and
+     * all endpoints with a descriptor; -1: not created yet, -2: could not be.
      * The creator's release store pairs with the acquire in amg_wakeup_fd(). */
     atomic_int fds[AMG_CQ_WAITERS];
     int event_fds[AMG_CQ_WAITERS];
@@ -62,7 +62,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* By the progress thread, not armed: sleeps that long, unless woken. */
+/* By the progress thread, not armed: sleeps until then, unless woken. */
 void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns);
 
 /* Ends the sleep of `who`, also a sleep that is about to begin. */
@@ -74,8 +74,8 @@ void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who);
 void amg_wakeup_block_until(
     hg_context_t *context, unsigned epoch, unsigned ran, uint64_t until_ns);
 
-/* By a thread in a list of waiters that has cleared its word and looked: sleeps
- * until the thread is woken. False: the time is reached. */
+/* By a thread in a list of waiters that has cleared its word and then looked
+ * for work: sleeps until the thread is woken. False: the time is reached. */
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns);
 
 /* By the progress owner, after an empty poll: does a peer that it waits for run

@@ -29,7 +29,7 @@ static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
         if (rc != HG_SUCCESS)
             ep->transport->msg.put_buf(ep, buf);
     }
-    /* A lost peer is no error of this process; HG_NOMEM is the caller's. */
+    /* A lost peer is no error of this process; the caller handles HG_NOMEM. */
     if (rc == HG_SUCCESS)
         amg_context_posted(handle->info.context, handle->addr.route);
     else if (rc != HG_NOMEM)
@@ -56,8 +56,7 @@ void amg_respond_to_probe(struct hg_handle *probe)
     (void)code_send(probe, HG_SUCCESS);
 }
 
-/* Defined below: answers a call that nobody else refers to, and ends its
- * handle. */
+/* Defined below: answers a call with a code, and ends its handle. */
 static void code_end(struct hg_handle *handle, hg_return_t ret);
 
 /* Without memory for the answer HG_Trigger() tries again. */

@@ -290,7 +290,7 @@ void amg_rpc_sum(void *args, uint32_t len)
     memcpy((char *)args + len, &sum, sizeof(sum));
 }
 
-/* Room for arguments in a message: up to its end, or to the eager limit. */
+/* Room for arguments: the buffer; with no_overflow at most the eager limit. */
 static uint64_t args_cap(const struct hg_handle *handle,
     const struct amg_buf *buf, uint32_t around_len)
 {

@@ -66,7 +66,7 @@ static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
     forward_end(handle, rc);
 }
 
-/* Refuses an unusable reply. The target of a long reply must be told. */
+/* Refuses an unusable reply. An ACK lets the target free a long reply. */
 static void reply_refuse(
     struct hg_handle *handle, hg_return_t rc, bool is_long, const char *why)
 {
@@ -295,7 +295,7 @@ static void fetch_cancel(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
 
     /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
-     * the look and the call; the drivers' locks come after this lock. */
+     * the check and the call; the drivers' locks come after this lock. */
     amg_lock_lock(&context->rpc->lock);
     if (handle->fetch != NULL)
         amg_transfer_cancel(handle->fetch);

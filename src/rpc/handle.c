@@ -364,7 +364,7 @@ static bool unanswered_drop(struct hg_handle *handle, int share)
 
         AMG_TEST_POINT("handle.unanswered");
         refs = amg_refs_get(&handle->refs);
-        if (refs <= share) { /* only that of an answer under way */
+        if (refs <= share) { /* only the answer's is left */
             if (!amg_unanswered_is_open(handle))
                 break;
             if (share != 1 || amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
@@ -437,7 +437,7 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
-        /* State first: an operation has its reference once REPLYING ends. */
+        /* State first: an operation takes its reference during REPLYING. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

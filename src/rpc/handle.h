@@ -66,7 +66,7 @@ struct amg_rpc_context {
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
     struct amg_map lines;        /* by origin: order.c */
-    struct amg_streams *streams; /* one-way calls that leave: oneway.c */
+    struct amg_streams *streams; /* one-way calls not sent yet: oneway.c */
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
@@ -81,9 +81,9 @@ struct hg_handle {
     void (*on_unanswered_end)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_move_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
-    /* Unused references that `refs` includes: at the origin, for later calls;
-     * at the target, that of the answer, until an operation or the thread that
-     * claims the call takes it, or until the end if the answer took none. */
+    /* References that `refs` includes and nobody holds: at the origin, for
+     * later calls; at the target, one for the answer, until an operation or the
+     * thread that claims the call takes it, or to the end. */
     atomic_int spare;
     bool is_incoming; /* a call at its target */
     bool keeps_data;  /* target: `data` stays for its next call */
@@ -92,16 +92,16 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* Of the fields from here on amg_handle_create() clears those that a use
-     * may leave set. The end of a handle, or the operation that has set them,
-     * clears is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and
-     * `out`; the others are written before each use. */
+    /* From here on amg_handle_create() clears only fields that a use may leave
+     * set. The end of a handle, or of the operation that sets them, clears
+     * is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and `out`;
+     * the others are written before each use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: the arguments must be pulled, or came in a
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
-    bool is_released;    /* target: the message of its input was released */
+    bool is_released;    /* target: the message of the input was released */
     bool is_shared;      /* target: its message has further calls, and kept[0]
                           * of the arrival is the number of their handles */
     bool has_reply;      /* origin: op.data must be released */
@@ -117,9 +117,9 @@ struct hg_handle {
     /* Target: on `ack_waits` of context->rpc in ACK_WAIT; before that possibly
      * on `early`, `pulls.waiting` (rpc/order.c) or `unanswered` there. */
     struct amg_link link;
-    /* While unanswered: the thread whose callback dropped the handle, if the
-     * return of that callback gives the call up; and the latest time for
-     * that. */
+    /* While on `unanswered`: the thread whose callback dropped the handle, if
+     * the call is given up when that callback returns, else NULL; and the time
+     * after which any thread gives the call up. */
     const struct amg_role *dropped_by;
     uint64_t give_up_ns;
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
@@ -243,7 +243,7 @@ static inline bool amg_handle_expects_answer(const struct hg_handle *handle)
     return !handle->is_one_way && !handle->rpc->is_one_way;
 }
 
-/* Is there no need of the program's callback for new handles? */
+/* Has on_create already run for the handle, or is there none? */
 static inline bool amg_handle_is_created(const struct hg_handle *handle)
 {
     return handle->keeps_data ||
@@ -357,7 +357,7 @@ static inline void amg_handle_finish(struct hg_handle *handle)
         handle->entry.run(&handle->entry);
 }
 
-/* May the program still drop the handle before it is answered? */
+/* Is the call at its target unanswered, or its answer being sent? */
 static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
@@ -387,7 +387,8 @@ extern const struct amg_rpc_handle_ops amg_serve_handle_ops;
 /* Periodic check of the context: early requests, calls that nobody answers, and
  * origins that do not pull. */
 void amg_serve_look(hg_context_t *context, uint64_t now_ns);
-/* Before the context is destroyed: ends the calls that wait here. */
+/* Before the context is destroyed: ends the calls that wait for their RPC, for
+ * room, or for an answer. */
 void amg_serve_end(hg_context_t *context);
 
 /* Adds a request whose arguments, handle->pull_len bytes, must be pulled when

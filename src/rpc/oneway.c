@@ -9,12 +9,12 @@
  * thread that makes progress blocks: no message is begun while such a thread is
  * blocked. So single calls are never kept, and the order of calls stays.
  *
- * A peer's messages are in the slot that its address selects. Peers that share
- * a slot send each other's message first.
+ * The slot of a message is a hash of its peer. Of two peers that share a slot,
+ * a call to one first sends the message that was begun for the other.
  *
  * The target serves plain requests from their arrival (serve.c). Any other
  * request, for instance one with checksums or before its registration, is
- * served as all are, and the callback below passes its bytes on. */
+ * served with a handle, whose bytes oneway_serve() passes on. */
 #include "rpc/handle.h"
 
 #include <inttypes.h>
@@ -98,7 +98,7 @@ struct late {
     int count; /* calls in the message */
 };
 
-/* Calls that were accepted will not be handled. */
+/* Logs accepted calls that will not be handled. */
 static void lost_log(const struct hg_addr *to, int count, const char *why)
 {
     char text[256];
@@ -119,7 +119,7 @@ static void late_step(struct amg_op *op)
     amg_context_leave(context);
 }
 
-/* Sends a message when there is a credit. */
+/* Hands a message to the driver, which sends it when a credit returns. */
 AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
     const struct hg_addr *to, const struct amg_message *message, int count)
 {
@@ -394,7 +394,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
     return call_send_alone(context, to, id, arg, len);
 }
 
-/* Is it a one-way RPC of this process? */
+/* Does `id` name a one-way RPC that is registered in this process? */
 static hg_return_t id_check(const hg_class_t *cls, hg_id_t id)
 {
     const struct amg_rpc *rpc = amg_rpc_find(cls, id);

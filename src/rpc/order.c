@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long arguments at the target: the room that they wait for, and the order of
- * calls, which is a line per context of a peer while a call of that context
- * waits for its long arguments.
+ * calls: while a call waits for its long arguments, the calls of its origin (a
+ * context of a peer) queue in a line.
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
- * can be handled. So the entry of a call stands in the line of its origin from
- * the arrival on, later calls of that origin queue behind it, and all leave in
- * order for the completion queue, as far as their arguments are there. Pulls
- * overlap, and calls of other origins do not wait. A line exists while it has
- * entries. The count of lines is a gate of the context, so that a call costs
- * nothing while there are none; the thread that serves an arrival has counted
- * the lines that the arrival must see, or they have gone.
+ * can be handled. So its entry stands in the line of its origin from the
+ * arrival on, later calls of that origin queue behind it, and entries whose
+ * arguments are there move to the completion queue in order. Pulls overlap, and
+ * calls of other origins do not wait. A line exists while it has entries. The
+ * count of lines is part of `gates` of the context, read without the lock, so
+ * that a call costs nothing while there are none: one thread at a time serves
+ * arrivals, so it sees the lines of earlier arrivals, unless these have ended.
  *
- * Nothing waits in a circle: an entry without arguments waits for room or for
- * its transfer. Room is given in the order of arrival, and an
- * entry is appended to its line under the lock under which it asks for room; so
- * the entries before it have got their room earlier, and need nothing more to
- * begin. A transfer ends in any case, also if the origin has cancelled the
- * call, or is lost; then the call leaves the line and is refused. Replies and
- * ACKs do not stand in lines.
+ * No circular wait is possible: an entry without arguments waits for room or
+ * for its transfer. Room is given in the order of arrival, and an entry is
+ * appended to its line under the lock under which it asks for room; so the
+ * entries before it got their room earlier, and wait at most for a transfer. A
+ * transfer ends in any case, also if the origin has cancelled the call, or is
+ * lost; then the call leaves the line and is refused. Replies and ACKs do not
+ * stand in lines.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
  * line, without the lock; meanwhile the line exists, other threads append to
@@ -147,9 +147,9 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
         amg_context_queue(context, entry);
 }
 
-/* The arguments of a call in its place were pulled: queues the call for its
- * handler, at once or in order. `is_refused`: the call leaves its place, and
- * the caller refuses the call. */
+/* The arguments of a call were pulled: queues the call for its handler, at once
+ * or, from its line, in order. `is_refused`: the call only leaves its line; the
+ * caller refuses it. */
 static void line_leave(struct hg_handle *handle, bool is_refused)
 {
     hg_context_t *context = handle->info.context;
@@ -173,11 +173,11 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A request beyond the limit is pulled when no other has room.
+ * of arrival. A request above the limit is pulled when no call has room.
  *
  * The room of a call is free once its handler is about to run, not once the
- * program has freed the arguments: a program may keep handles as long as it
- * likes, also until another long call was handled.
+ * program has freed the arguments: a program may keep a handle until it has
+ * handled another long call.
  *
  * All requests go through the list, and one thread at a time starts pulls: a
  * pull that ends at once would otherwise start the next one recursively. */

@@ -25,7 +25,7 @@ struct amg_rpc {
     hg_rpc_cb_t callback;
     /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
     amalgam_oneway_cb_t oneway;
-    atomic_bool is_one_way; /* an independent value */
+    atomic_bool is_one_way; /* no other field depends on it */
     _Atomic(void *) data;   /* user data; calls may come before it is set */
     void (*data_free)(void *);
 };
@@ -84,9 +84,9 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
     return atomic_load_explicit(&rpcs->is_plain, memory_order_relaxed);
 }
 
-/* Registers an RPC under a name, as `wanted` says, which need not live on;
- * returns its id, or 0. If the id is registered, procs and callbacks are
- * replaced, with a warning. Logs errors of the public function `call`. */
+/* Registers an RPC under a name, with the functions of `wanted`, which is
+ * copied; returns its id, or 0. If the id is registered, procs and callbacks
+ * are replaced, with a warning. Logs errors of the public function `call`. */
 hg_id_t amg_rpc_register_name(hg_class_t *cls, const char *name,
     struct amg_rpc *wanted, const char *call);
 

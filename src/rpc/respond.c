@@ -128,8 +128,8 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
     return !handle->is_leaving;
 }
 
-/* Handles an acknowledgement that no handle waits for. After a cancel the ACK
- * is merely late; a token that was never given out is logged, once. */
+/* Handles an ACK that no handle waits for: late after a cancel, or, which is
+ * logged once, with a token that was never given out. */
 static void unknown_ack_log(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -367,9 +367,9 @@ static void respond_long_step(struct amg_op *op)
         respond_end(handle, handle->ret);
 }
 
-/* An answer was sent for whose completion there is no callback. `is_claimed`:
- * the answer had a reference of its own; otherwise the program may have
- * destroyed the handle already. */
+/* An answer without a callback was sent. `is_claimed`: the caller has claimed
+ * the answer's reference, which ends here; else the program may destroy the
+ * handle once it is ANSWERED. */
 static inline void respond_left(struct hg_handle *handle, bool is_claimed)
 {
     amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);

@@ -68,7 +68,7 @@ static bool early_keep(struct hg_handle *handle)
     amg_list_push(&context->rpc->early, &handle->link);
     amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, 0);
-    /* A registration since the look-up has not found the request. */
+    /* A registration after the look-up may have missed the request. */
     if (amg_rpc_find(context->cls, id) != NULL)
         early_serve(context, id);
     return true;
@@ -213,7 +213,7 @@ static void serve_refuse_without_handle(
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Can the request get a reply exactly if its origin waits for one? */
+/* Do driver and header agree on whether the origin waits for a reply? */
 static bool flags_are_right(
     const struct amg_arrival *arrival, const struct amg_header *header)
 {
@@ -230,8 +230,8 @@ static bool flags_are_right(
     return is_one_way == (arrival->is_one_way != 0);
 }
 
-/* The reply to a cancelled call. Nobody reads such a reply; the target of a
- * long reply must be told. */
+/* The reply to a cancelled call. Nobody reads such a reply; an ACK lets the
+ * target free a long reply. */
 static void serve_late_reply(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -434,11 +434,11 @@ AMG_NOINLINE static void several_end(
     waiting_end(waiting, arg, arg_len);
 }
 
-/* The next record of several. Before its handler runs, the rest is back in the
- * queue, in front: so the order is kept where handlers run others, and further
- * threads may run the rest; and the context, which has callbacks queued, cannot
- * be destroyed. The argument is copied, because the arrival may be released
- * then. */
+/* Runs the handler of the next record of several. Before, the rest goes back to
+ * the front of the queue: so the order is kept if the handler runs callbacks,
+ * other threads may run the rest, and the context, with callbacks queued,
+ * cannot be destroyed. The argument is copied, because whoever runs the rest
+ * releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);

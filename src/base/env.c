@@ -63,9 +63,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "for jobs that outlive a rank: after this time, closing a class "
         "continues without the missing ranks; 0: wait for all"},
     [AMG_ENV_SILENT] = {"AMALGAM_SILENT_MS", "ms", 10000, 0, 86400000,
-        "after this time without an answer the log names the silent peer, and "
-        "after this time in a wait of Margo, or for the end of an execution "
-        "stream, what that waits for; 0: never"},
+        "after this time the log names a peer that has not answered, and what "
+        "a wait of Margo, or for the end of an execution stream, waits for; "
+        "0: never"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
         "how long a libfabric peer may take to answer the first message, "

@@ -154,8 +154,8 @@ static hg_return_t forward_check(struct hg_handle *handle)
     enum amg_handle_state state = amg_handle_state(handle);
 
     if (!AMG_CONTRACT_OF("HG_Forward", !handle->is_incoming,
-            "handle %p came in here; only a handle of HG_Create() can be "
-            "forwarded",
+            "handle %p is of an incoming call; only a handle of HG_Create() "
+            "can be forwarded",
             (void *)handle) ||
         !AMG_CONTRACT_OF("HG_Forward", handle->addr.peer != NULL,
             "handle %p has no address; HG_Reset() gives it one",

@@ -165,8 +165,8 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
     struct amg_rpc *rpc = NULL;
 
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
-                                      "handle %p came in here; only a handle "
-                                      "of HG_Create() can be changed",
+                                      "handle %p is of an incoming call; only "
+                                      "one of HG_Create() can be changed",
                                       (void *)handle))
         return amg_refusal();
     if (!AMG_CONTRACT(
@@ -266,8 +266,8 @@ void *HG_Get_data(hg_handle_t handle)
 hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
-                                      "handle %p came in here; only a handle "
-                                      "of HG_Create() can be changed",
+                                      "handle %p is of an incoming call; only "
+                                      "one of HG_Create() can be changed",
                                       (void *)handle))
         return amg_refusal();
     handle->info.context_id = id;

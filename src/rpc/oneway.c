@@ -524,7 +524,7 @@ void amg_streams_abandon(hg_context_t *context)
         if (stream->buf == NULL)
             continue;
         lost_log(&stream->to, stream->count,
-            "the context ends, and they have no credit");
+            "the context ends while they wait for credits");
         ep = amg_context_ep(context, stream->to.route);
         ep->transport->msg.put_buf(ep, stream->buf);
         stream_end_locked(context, stream);

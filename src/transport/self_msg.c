@@ -204,8 +204,8 @@ static bool len_is_right(const struct amg_buf *buf, uint32_t len)
 {
     if (len <= buf->cap)
         return true;
-    AMG_LOG_ERROR(
-        "msg", "self: a message of %u bytes in a buffer of %u", len, buf->cap);
+    AMG_LOG_ERROR("msg",
+        "self: %u bytes do not fit into a message buffer of %u", len, buf->cap);
     return false;
 }
 

@@ -25,8 +25,8 @@
 enum {
     IDLE_MAX = 256,  /* idle rounds before a back-off: about 0.1 ms */
     CLOSE_MS = 1000, /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500, /* of CLOSE_MS: for peers to answer a cancelled get */
-    SKEW_MS = 500,   /* between the ranks' giving up */
+    ANSWER_MS = 500, /* part of CLOSE_MS for answers to a cancelled get */
+    SKEW_MS = 500,   /* all ranks give up within this time */
     RANKS_CAP = 32,
 };
 
@@ -85,7 +85,7 @@ static void accessor_log(int rank, unsigned timeout_ms)
         ranks, timeout_ms);
 }
 
-/* The exposure of `mem` ends: its accesses stop as early as they can. */
+/* The exposure of `mem` ends: makes its accesses stop as early as they can. */
 static void accesses_halt_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {
@@ -97,14 +97,14 @@ static void accesses_halt_locked(
             amg_container_of(link, struct amg_mpi_access, mem_link);
 
         access->is_halted = true;
-        /* The poll informs the initiator; only posted fragments continue. */
+        /* The next poll tells the initiator; only posted fragments go on. */
         if (!access->is_put)
             amg_mpi_pipeline_stop(&access->pipeline, access->pipeline.posted);
     }
 }
 
-/* The rank that still uses the memory at the deadline, or another of
- * AMG_MPI_ACCESSOR_. */
+/* The result of accessor_find_locked() when no access is left, or at the
+ * deadline. */
 static int accesses_await_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem, unsigned timeout_ms)
 {
@@ -316,7 +316,7 @@ static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
         is_over ? "go on without" : "are waiting for");
 }
 
-/* Logs the ranks that this rank waits for; rank 0 asks which these are. */
+/* Logs what this rank waits for; rank 0 first asks which ranks are missing. */
 static void disconnect_report_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
@@ -341,7 +341,7 @@ static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
         return 0;
     if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-    while (!tree->is_closing && !tree->is_over) /* of rank 0: two phases */
+    while (!tree->is_closing && !tree->is_over) /* rank 0 may begin a phase */
         amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());

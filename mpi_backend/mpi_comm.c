@@ -81,10 +81,10 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
-/* A thread sleeps the longer, the longer it has waited: hundreds of ranks that
- * wait for eight may have the cores that the eight need. Meanwhile other
- * threads may call MPI: the awaited rank may first need an answer from one of
- * them. */
+/* The longer a thread has waited, the longer it sleeps: hundreds of ranks that
+ * wait for eight others may occupy the cores that those need. Meanwhile other
+ * threads may call MPI: the awaited rank may need an answer from such a
+ * thread. */
 void amg_mpi_comm_pause(unsigned tests)
 {
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
@@ -282,8 +282,8 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
 /* Runs at process exit if this library started MPI; also in a child of fork(),
  * whose end is no end of the rank. A process that fails, or gave up on others,
  * must not wait for them in MPI_Finalize, nor exit without MPI_Abort: a
- * launcher may take such an exit for success. A class that is still open is
- * ended as the program's own MPI_Finalize would. */
+ * launcher may take such an exit for success. MPI_Finalize ends a class that is
+ * still open, as if the program called it. */
 static void mpi_exit(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
@@ -363,7 +363,7 @@ static bool is_first(const char *name)
 }
 
 /* Of two nested managers, the inner one is unknown: the smaller number counts,
- * as one process is no sign of a job that fell apart. */
+ * which causes fewer false warnings. */
 static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};

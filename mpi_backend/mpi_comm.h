@@ -43,11 +43,12 @@ struct amg_mpi_comm {
 
 /* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
- * communicator to duplicate: `*user`; for NULL that of amg_mpi_world_set(), or
- * the world. At MPI_THREAD_SERIALIZED the caller then holds the lock of MPI
- * calls until the domain is open, but for pauses. The caller has checked `user`
- * by amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs when
- * MPI_Finalize begins, while MPI still works. */
+ * communicator to duplicate: `*user`; if `user` is NULL, that of
+ * amg_mpi_world_set(), or the world. At MPI_THREAD_SERIALIZED the caller then
+ * holds the lock of MPI calls until the domain is open, but not in
+ * amg_mpi_comm_pause(). The caller has checked `user` by
+ * amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs first in
+ * MPI_Finalize. */
 hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
 /* From now on the process does not call MPI_Finalize at exit. */
@@ -59,8 +60,8 @@ void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 /* MPI was finalised: no thread may call MPI any more. */
 bool amg_mpi_comm_is_over(void);
 
-/* For MPI calls outside a domain's lock, including those that wait for other
- * ranks. Does nothing at other thread levels. */
+/* The lock of MPI calls, where there is one (MPI_THREAD_SERIALIZED), for calls
+ * outside a domain's lock, including those that wait for other ranks. */
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm);
 void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm);
 
@@ -89,18 +90,18 @@ void amg_mpi_comm_pause(unsigned tests);
 /* Waits for all requests by tests, with amg_mpi_comm_pause() in between. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);
 
-/* The launch of this process by its environment; serves only to distinguish a
- * job of one rank from one that fell apart into single processes. */
+/* How this process was launched, as its environment tells; serves only to tell
+ * a job of one rank from one that fell apart into single processes. */
 struct amg_mpi_launch {
     uint32_t tasks;    /* processes started together; 0: not known */
     bool is_by_step;   /* by a step of Slurm, without an MPI manager */
-    bool is_spokesman; /* the first process, or all if unknown: logs */
+    bool is_spokesman; /* logs: the first process, or all if unknown */
 };
 
 struct amg_mpi_launch amg_mpi_launch_read(void);
 
-/* Whether MPI created a window; else tells, at level info, why not: some MPIs
- * have none for THREAD_MULTIPLE and several nodes. */
+/* Whether MPI created a window; if not, logs the reason at level info: some
+ * MPIs have no windows at MPI_THREAD_MULTIPLE over several nodes. */
 bool amg_mpi_comm_is_window(int code, const char *what);
 
 /* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */

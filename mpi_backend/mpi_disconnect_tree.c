@@ -25,7 +25,7 @@ static unsigned children_of(uint32_t count)
     return count == 1 ? 0 : (count - 1 + part_of(count) - 1) / part_of(count);
 }
 
-/* The subtree of the child of `from.first` that `rank` is below, or is. */
+/* Of the subtrees of the children of `from.first`, the one that has `rank`. */
 static struct subtree child_towards(struct subtree from, uint32_t rank)
 {
     uint32_t part = part_of(from.count);
@@ -38,7 +38,7 @@ static struct subtree child_towards(struct subtree from, uint32_t rank)
     return child;
 }
 
-/* The subtree of `rank`, which is below `from`, or is its first. */
+/* The subtree whose root is `rank`, a rank of `from`. */
 static struct subtree subtree_of(struct subtree from, uint32_t rank)
 {
     while (from.first != rank)
@@ -115,8 +115,8 @@ static void phase_begin(struct amg_mpi_tree *tree)
     tree->to_repeat = all_children(tree) & (uint8_t)~tree->gone;
 }
 
-/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. The
- * DISCONNECT of any other rank answers a question, too. */
+/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. At
+ * another rank, its DISCONNECT also answers an open question. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;
@@ -138,7 +138,7 @@ static uint32_t named_count(const struct amg_mpi_missing *missing)
                                               : AMG_MPI_NAMED_MAX;
 }
 
-/* Names the lowest ranks, in order. */
+/* Counts a missing rank; the lowest ranks are named, in order. */
 static void missing_add(struct amg_mpi_missing *missing, uint32_t rank)
 {
     uint32_t *ranks = missing->ranks;
@@ -360,7 +360,7 @@ static bool down_next(struct amg_mpi_tree *tree, uint32_t *ret_rank)
     uint32_t end = tree->rank + tree->count;
 
     while (tree->down_next < end && is_named(&tree->missing, tree->down_next))
-        tree->down_next++; /* skips the rank alone */
+        tree->down_next++; /* ranks below it are not skipped */
     if (tree->down_next == end)
         return false;
     AMG_ASSERT(tree->down_next < end);

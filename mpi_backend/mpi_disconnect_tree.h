@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Protocol of the collective disconnect, as a state machine of one rank:
- * messages and the time in, messages out, without a call of MPI.
+/* Protocol of the collective disconnect, as a state machine of one rank: its
+ * inputs are messages and the time, its outputs messages; it does not call MPI.
  *
- * The ranks form a tree: the ranks below rank r follow r, up to a bound, in at
- * most AMG_MPI_TREE_CHILDREN equal parts, and the first rank of each part is a
- * child of r.
+ * The ranks form a tree. A subtree is a range of ranks, whose root r is the
+ * first; the rest is cut into at most AMG_MPI_TREE_CHILDREN equal ranges (the
+ * last may be shorter), which are the subtrees of r's children.
  *
  *   rank      0                          of 14, with 4 children
  *           / |  \   \
@@ -21,29 +21,29 @@
  *
  * A rank that is closing still serves the others, and its handlers may make
  * calls. So the ranks close in phases: when all ranks have closed, all close
- * once more, and each tells whether it made calls since the phase before. In
- * the last phase no rank did. Why nothing is lost: when rank 0 ended the phase
- * before, all ranks had closed in that phase and no rank had closed again. A
- * rank closes when its calls are handled and answered, and no rank made a call
- * until it closed again, as the last phase told. So at that moment no call was
- * under way anywhere, and no handler ran that could make a call. The phases end
- * as soon as handlers stop making calls.
+ * once more, and each tells whether it made calls since it closed before. In
+ * the last phase no rank did. Why no call is lost: let T be the moment when
+ * rank 0 ended the phase before the last. By then each rank had closed in that
+ * phase, after its calls were handled and answered; it closed again only after
+ * T, and told that it had made no call in between. So at T no call was in
+ * flight, and no handler ran that could make one. The phases end as soon as
+ * handlers stop making calls.
  *
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
  * one node, so most subtrees lie within a node: with 128 ranks on each of
  * 10,000 nodes, 26 messages per node leave it. A rank sends and receives at
- * most 2 (children + 1) messages for each phase, of which there are two if
- * handlers make no calls, and as many more each time that rank 0 asks; the
- * depth is the logarithm of the number of ranks to the base of
+ * most 2 (children + 1) messages for each phase, and as many each time that
+ * rank 0 asks. There are two phases if handlers make no calls. The depth of the
+ * tree is the logarithm of the number of ranks to the base of
  * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save twenty messages per
  * node, and cost an exchange between all ranks when the class opens.
  *
  * A rank that is asked answers when its children have answered, or after a time
- * that grows with the height of its subtree. The answer names a child that is
- * silent, and counts the ranks below that child, which cannot be asked.
- * DISCONNECT_ALL skips the ranks that it names, but not the ranks below them.
- * Model: tests/models/class_end.pml. */
+ * that grows with the height of its subtree. The answer names silent children,
+ * and counts the ranks below them, which cannot be asked. DISCONNECT_ALL skips
+ * the ranks that it names, but not the ranks below them. Model:
+ * tests/models/class_end.pml. */
 #ifndef AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 #define AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 
@@ -64,7 +64,7 @@ struct amg_mpi_tree {
     uint32_t rank;
     uint32_t size;
     uint32_t parent;    /* of rank 0: itself */
-    uint32_t count;     /* ranks of its subtree, `rank` is the first of them */
+    uint32_t count;     /* ranks of its subtree; the first is `rank` */
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
     uint32_t round;     /* number of the only open question; an answer to
                          * another question is ignored */
@@ -76,7 +76,7 @@ struct amg_mpi_tree {
     uint8_t asked;     /* the child's answer is awaited */
     uint8_t to_ask;    /* of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
-    uint8_t gone;      /* of `closing`: has given up, and takes no phase */
+    uint8_t gone;      /* of `closing`: gave up; takes part in no phase */
     bool is_dirty;   /* calls were made here or below since the phase before */
     bool is_closing; /* has closed in this phase */
     bool has_told;   /* DISCONNECT of this phase was sent, or is not due */
@@ -97,9 +97,9 @@ struct amg_mpi_tree_message {
 };
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
-/* Closes this rank in the present phase, as all `posted` calls (modulo 2^32)
- * that it has made are over. To be called whenever `is_closing` is not set and
- * its calls are over. */
+/* Closes this rank in the present phase, as its calls are over; `posted` is
+ * their number since the start, modulo 2^32. To be called whenever this rank's
+ * calls are over and `is_closing` is not set. */
 void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,

@@ -7,7 +7,7 @@
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
  * Callers of functions that end in _locked hold the lock.
  *
- * Resources that work waits for, in the order of its posts:
+ * Resources that requests and transfers wait for, first come, first served:
  *
  *   held by                   bound              until
  *   credit of a peer
@@ -24,8 +24,8 @@
  * A request has its credit when it waits for room, and a transfer has its place
  * when it waits for a bounce buffer, never the other way round. Answers,
  * credits, and messages of the driver need none of these resources, and msgbufs
- * are allocated as needed. So the only circles are those of programs: handlers
- * that wait for answers of one another with all credits or all room in use. */
+ * are allocated as needed. So only programs can deadlock: by handlers that wait
+ * for each other's answers with all credits or all room in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 
@@ -51,23 +51,23 @@ enum {
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* above the tags of contexts */
-    /* The bits above are the domain's stamp. The stamp only guards against late
-     * messages of a closed domain whose communicator had the same number: this
-     * domain takes such a message for its own in one case of 524,288 (MPICH),
-     * or of 64 with the fewest tags allowed. */
+    /* The bits above these are the domain's stamp, which only guards against
+     * late messages of a closed domain whose communicator had the same number:
+     * two domains have the same stamp in one case of 524,288 (MPICH), or of 64
+     * with the least MPI_TAG_UB that the standard allows. */
     AMG_MPI_TAG_BITS = 9,
-    /* Queues of long messages, behind the tags of transfers: of each context,
-     * one of requests and one of replies; see mpi_long.c. */
+    /* Tags of long messages, above the tags of transfers: for each context one
+     * of requests and one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
-    /* Longest arguments in one message, with room for the headers: what is
-     * longer gains little from one message less. */
+    /* Longest arguments in one message, with room for the headers. The target
+     * pulls longer ones: saving that message would gain little. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
 struct amg_mpi_peer;
 struct amg_mpi_bounce;
 
-/* The state of a put or get, besides those of calls; PTR is its transfer. */
+/* State of a put or get, besides those of calls; PRIV_PTR is the transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
 /* Buffer of one message: in the free list, with the user as a buffer, being
@@ -144,7 +144,7 @@ struct amg_mpi_barrier {
 struct amg_mpi_joining {
     MPI_Request request; /* a barrier behind all collective calls of opening */
     bool has_begun;
-    uint32_t looks; /* still to make after the barrier */
+    uint32_t looks; /* calls of MPI still to make after the barrier */
 };
 
 /* Kinds of exposed memory; each has a window of its own. */
@@ -167,7 +167,7 @@ enum { AMG_MPI_MEDIUM_LEN = 262144, AMG_MPI_REASON_CAP = 400 };
  * mpi_bulk_select.c. */
 struct amg_mpi_choice {
     bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
-    bool is_passive; /* known: a flush completes puts without help of the target
+    bool is_passive; /* known: a flush completes puts without the target
                       */
     char reason[AMG_MPI_REASON_CAP]; /* text for the log */
 };
@@ -208,9 +208,9 @@ struct amg_mpi_domain {
     unsigned polls;           /* count; every 64th probes */
     struct amg_calls calls;   /* the peers hold their parts of the credits */
     struct amg_packer packer; /* the peers hold their kept messages */
-    uint32_t oneways;         /* one-way requests whose credit is out */
-    uint32_t asked; /* a slot of calls.table to look at first when closing */
-    struct {        /* mpi_job.c: while the class opens */
+    uint32_t oneways; /* one-way requests whose credit has not returned */
+    uint32_t asked;   /* a slot of calls.table to look at first when closing */
+    struct {          /* mpi_job.c: while the class opens */
         struct amg_boot boot; /* of this node */
         void *cards;          /* of the ranks of this node */
         uint32_t wanted_len;  /* the shortest message that a rank asked for */
@@ -220,7 +220,7 @@ struct amg_mpi_domain {
         struct amg_mpi_peer **all;  /* by rank; NULL before the first contact */
         struct amg_mpi_peer *met;   /* all, singly linked */
         struct amg_mpi_peer *spare; /* the next peer met; NULL: no memory */
-        uint64_t nonce;             /* of the job and communicator */
+        uint64_t nonce;             /* drawn by rank 0 for this domain */
     } peers;
     struct { /* mpi_msgbuf.c */
         /* A free msgbuf that get_buf takes without the lock. The exchange that
@@ -244,9 +244,9 @@ struct amg_mpi_domain {
         struct amg_flow flow;   /* limits transfers in flight per peer */
         uint32_t small_len; /* bytes of a put or get that go inside a message */
         uint32_t fragment_len;
-        /* Tags of gets; tags of puts follow. At most so many transfers of this
-         * rank are open, each with the tag of its slot in `all`, until its peer
-         * sends nothing more for it; a post beyond returns HG_NOMEM. */
+        /* Number of tags of gets; as many tags of puts follow. A transfer of
+         * this rank has the tag of its slot in `all`, until its peer sends no
+         * more for it; without a free slot a post returns HG_NOMEM. */
         int tags_half;
     } transfers;
     struct {                 /* mpi_target.c */

@@ -6,20 +6,20 @@
  * freed memory, or of another rank, matches nothing here. If the memory is in a
  * window, the key names the window and the descriptor.
  *
- * A descriptor is only changed by accumulate operations of this rank on itself,
+ * This rank changes its descriptors only by accumulate operations to itself,
  * all with MPI_SUM: peers add their accesses at the same time, and the standard
- * does not define concurrent plain stores. This rank adds the difference to the
- * old value; in the access word it only changes the bits that peers do not.
- * Such an operation with its flush takes 0.7 us (MPICH 4.0.2), and waits for no
- * other rank.
+ * does not define concurrent plain stores. To set a word, this rank adds the
+ * difference to the old value; in the access word it changes only the tag,
+ * which peers do not. Such an operation with its flush takes 0.7 us (MPICH
+ * 4.0.2), and waits for no other rank.
  *
  * The segments are not in the descriptor: the peer has them in its own list,
- * which is compared by a sum over all of them. The comparison detects mistakes,
- * not malicious peers, because MPI checks nothing.
+ * whose checksum it compares with that of the descriptor. The comparison
+ * detects mistakes, not malicious peers, because MPI checks nothing.
  *
- * The end of an exposure: the access word is closed by an operation that
- * returns the accesses held; when these are released, the memory is
- * detached. */
+ * To end an exposure, this rank closes the access word, by an operation that
+ * returns the accesses held, and detaches the memory when these are
+ * released. */
 #include "mpi_backend/mpi_export.h"
 
 #include <string.h>

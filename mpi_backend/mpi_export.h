@@ -15,16 +15,16 @@
  *   LIST      checksum of the segments      must match that of the peer's list
  *
  * By one operation the peer adds its access to the first word and reads all
- * words. MPI updates each word atomically, and the access word shows both that
- * it was open and that the access is counted; so the exposer, which closes the
- * word by the same kind of operation, sees every access that it did not
- * prevent. All other words are constant while the word is open or an access is
+ * words. MPI updates each word atomically, so the peer reads whether the word
+ * was open when its access was counted. The exposer closes the word by an
+ * operation of the same kind, which returns every access counted while the word
+ * was open. All other words are constant while the word is open or an access is
  * held.
  *
  * The tag repeats after 4,095 registrations, which the ID tells apart. The
  * count has room for 2^20 accesses. A rank holds one access to a memory as a
- * rule, and at most AMG_MPI_TRANSFERS if accesses end late; 2^20 at once would
- * take a million ranks that all pull from one rank, which nothing prevents. */
+ * rule, and at most AMG_MPI_TRANSFERS if accesses end late. Nothing prevents
+ * more than 2^20 at once, but a million ranks would have to pull from one. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -40,8 +40,8 @@ enum amg_mpi_desc_word {
 };
 
 enum {
-    /* With more ranks the count of accesses, into which the sum of ranks may
-     * carry, could overflow into the tag. */
+    /* The sum of ranks may carry into the count of accesses; with more ranks
+     * the count could then overflow into the tag. */
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
     AMG_MPI_ACCESSOR_MANY = -2,   /* several ranks, not known which */
@@ -87,8 +87,9 @@ uint64_t amg_mpi_desc_tag(uint64_t word);
 /* The rank that holds an access; or AMG_MPI_ACCESSOR_NONE, _MANY. */
 int amg_mpi_desc_accessor(uint64_t word);
 
-/* Checks an access of the peer that read these words. HG_NOENTRY: the memory
- * was freed; HG_PERMISSION; HG_OVERFLOW: the memory has other segments. */
+/* Checks whether the peer that read these words may access the memory.
+ * HG_NOENTRY: it was freed; HG_PERMISSION; HG_OVERFLOW: it has other
+ * segments. */
 hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);
@@ -114,8 +115,8 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem);
 void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 
-/* Owned by the domain's one-sided part, which embeds it; guarded by the
- * domain's lock. */
+/* The exposures of a domain with windows; struct amg_mpi_rma embeds it. Guarded
+ * by the domain's lock. */
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
     struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */

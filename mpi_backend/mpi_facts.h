@@ -2,10 +2,10 @@
 /* Facts that the ranks exchange while a domain opens, and their reduction: pure
  * functions, without MPI.
  *
- * Two exchanges, each a reduction in a tree: `greeting` first, which no version
- * of the library may change, so that ranks with different versions can refuse
- * each other; then `facts`. Both exchanges have a constant length, whatever the
- * number of ranks. The reductions are associative and commutative. */
+ * Two exchanges, each a reduction in a tree: first `greeting`, whose layout no
+ * version of the library may change, so that ranks with different versions can
+ * refuse each other; then `facts`. Their lengths do not depend on the number of
+ * ranks. The reductions are associative and commutative. */
 #ifndef AMG_MPI_BACKEND_MPI_FACTS_H
 #define AMG_MPI_BACKEND_MPI_FACTS_H
 
@@ -30,8 +30,8 @@ struct amg_mpi_library {
     char host[AMG_MPI_HOST_CAP];
 };
 
-/* The first exchange. Up to `other` fixed for all versions; what follows has a
- * meaning only if all ranks have one layout. */
+/* The first exchange. All versions of the library have the fields up to
+ * `other`; the fields behind it are valid only if all ranks have one layout. */
 struct amg_mpi_greeting {
     struct amg_mpi_library first; /* of the lowest rank */
     struct amg_mpi_library other; /* of the lowest rank with another layout */
@@ -50,7 +50,7 @@ _Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
 
 /* The second exchange. */
 struct amg_mpi_facts {
-    uint32_t failed;      /* ranks that could not make their part */
+    uint32_t failed;      /* ranks without their local part of the domain */
     uint32_t nodes;       /* number of nodes */
     uint32_t is_part;     /* a rank's world has more processes than the job */
     uint32_t last_leader; /* the highest first rank of a node */

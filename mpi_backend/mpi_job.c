@@ -2,18 +2,18 @@
 /* The ranks of a domain for other modules: peers, barrier, bootstrap of a node.
  *
  * MPI cannot cancel a barrier that a rank has entered. So a barrier whose
- * caller stopped waiting stays pending, and the next call resumes it: a rank
- * passes as many barriers as it calls. Barriers use the communicator of
- * messages, as does, before them, the barrier of opening.
+ * caller stopped waiting stays pending, and the next call resumes it instead of
+ * entering another one. Barriers use the communicator of messages, as the
+ * barrier of opening does before them.
  *
  * The barrier of opening is for a class that calls other nodes by libfabric,
- * and so polls MPI no more once it is open. MPI may have sent a rank's part of
- * the last collective call only half (MPICH over tcp;ofi_rxm does so until the
- * next call of MPI), and the receiver would stay in amalgam_init. So each rank
- * enters a non-blocking barrier at the end of opening, and tests it from time
- * to time: once complete, the barrier shows that all ranks are past the
- * collective calls. Messages of that barrier, for which no rank blocks, may be
- * held, too: so a rank calls MPI JOINED_LOOKS times more. */
+ * and so polls MPI no more once it is open. MPI may have sent only half of a
+ * rank's part of the last collective call (MPICH over tcp;ofi_rxm sends the
+ * rest in the next call of MPI), and the receiver would stay in amalgam_init().
+ * So each rank enters a non-blocking barrier at the end of opening, and tests
+ * it from time to time: once complete, the barrier shows that all ranks are
+ * past the collective calls. MPI may hold back messages of this barrier as
+ * well, so a rank calls MPI JOINED_LOOKS times more. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -11,36 +11,36 @@
  * free, and credits come back as for short calls. The message is on the
  * communicator of bulk data, where no probe finds it.
  *
- * No message has a number of its own, so numbers cannot be confused or run out.
- * A tag is a queue, of requests or replies, of a context. For each sender and
- * tag, the n-th announcement belongs to the n-th message, as MPI delivers
- * messages of one sender and tag in the order of their sends to receives in the
- * order of their posts:
+ * Long messages have no numbers: their order identifies them. A tag is a queue:
+ * the requests, or the replies, to a context. For each sender and tag, the n-th
+ * announcement belongs to the n-th message, as MPI delivers messages of one
+ * sender and tag in the order of their sends to receives in the order of their
+ * posts, and both sides keep that order:
  *
- *   - a sender posts an announcement and its message under one lock, and the
- *     announcements of one tag go to one context, so all of them are on one tag
- *     of the other communicator. A message that MPI refuses is posted again by
- *     polls, and later long messages to that rank wait behind it, as an
+ *   - a sender posts an announcement and its message under one lock. The
+ *     announcements of one tag go to one context, so they have one tag, too, on
+ *     the communicator of messages. A message that MPI refuses is posted again
+ *     by polls, and later long messages to that rank wait behind it, as an
  *     announced message must come
- *   - the receiver handles messages to a context in order: messages of posted
- *     receives, and, while the context is closed, of a probe; receives are
+ *   - the receiver handles messages to a context in order: from posted
+ *     receives, or, while the context is closed, from a probe; receives are
  *     posted again only when the probed message is complete
- *   - announcements wait in two lists, each a queue. Requests without room wait
- *     at their endpoint. `waiting` has those that wait for memory alone, and
- *     all of an endpoint that closed; nothing of an endpoint's list is received
- *     before `waiting` is empty.
+ *   - announcements wait in lists that are queues. Requests wait for room or
+ *     memory at their endpoint. Replies, which need only memory, and the
+ *     requests of a closed endpoint wait in `waiting`; no message of an
+ *     endpoint's list is received before `waiting` is empty.
  *
  * Requests and replies have different tags, because a request may wait until
  * the program has answered others, for which it may need a reply. After an
- * announcement that breaks the protocol, its sender is out of step: a message
- * that comes for a wrong announcement is dropped. A receive has room for any
+ * announcement that breaks the protocol, its sender is out of step: messages
+ * that do not match their announcement are dropped. A receive has room for any
  * length: MPI would end the job for a longer message.
  *
  * Requests of a peer keep their order. From the announcement on, a long request
  * has a place in the list `behind` of its endpoint; later requests of the peer
- * to that endpoint wait there, until those before them have come. Requests wait
- * for no other peer, and for no other endpoint, whose calls the program may
- * have to answer first. Replies do not wait.
+ * to that endpoint wait there, until those before them have come. They do not
+ * wait for requests of other peers or to other endpoints, since the program may
+ * have to answer the later ones first. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
@@ -195,7 +195,7 @@ int amg_mpi_long_announce_locked(
     return long_tag(domain, &body);
 }
 
-/* Pending bytes that the message counts in; NULL: a reply, or no endpoint. */
+/* The counter of pending bytes; NULL: a reply, or its endpoint has closed. */
 static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 {
     const struct amg_ep *ep = msgbuf->post.ep;
@@ -229,8 +229,8 @@ static bool long_has_room(const struct amg_mpi_domain *domain,
            count + long_body_len(announcement) <= domain->longs.cap;
 }
 
-/* Counts an announced message of a peer, or (`add` -1) one that has come, or
- * will not. */
+/* Counts a message that a peer has announced (`add` 1), or that has come or
+ * never will (`add` -1). */
 static void long_count_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_msgbuf *msgbuf, int add)
 {
@@ -245,8 +245,8 @@ static void long_count_locked(
     *count = (uint16_t)(*count + add);
 }
 
-/* Begins to receive the message of this announcement, and gives it the place in
- * `behind`. False: no memory, or MPI failed; nothing has changed. */
+/* Begins to receive the announced message, which takes the announcement's place
+ * in `behind`. False: no memory, or MPI failed; nothing has changed. */
 static bool long_receive_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_msgbuf *announcement)
 {

@@ -42,10 +42,10 @@ bool amg_mpi_long_next_locked(
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
  * now, or after the peer's requests before it. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
-/* The request becomes no arrival: gives up its place in `behind`. */
+/* The request was dropped or refused: gives up its place in `behind`. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
 
-/* The endpoint closes: the requests that come to it are refused. */
+/* The endpoint closes: long requests that still come to it will be refused. */
 void amg_mpi_longs_detach_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 /* At close: cancels the receives. Memory that MPI may still use stays

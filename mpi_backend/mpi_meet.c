@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Meeting of the ranks while a domain opens.
  *
- * A blocking call of MPI computes until its time slice is over, although the
- * rank that it waits for may have no core: 64 ranks on 2 cores spent 13 s so in
- * 11 calls. So nothing here blocks: each wait tests, and gives the core away
- * between two tests. For the same reason the node is not found by
- * MPI_Comm_split_type(), which has no non-blocking form.
+ * A blocking call of MPI spins until its time slice is over, although the rank
+ * that it waits for may have no core: 64 ranks on 2 cores spent 13 s in 11 such
+ * calls. So nothing here blocks: each wait tests, and yields the core between
+ * two tests. MPI_Comm_split_type(), which has no non-blocking form, is not used
+ * to find the ranks of a node.
  *
  *   greeting   a reduction over the user's communicator
- *   duplicates two, at the same time
+ *   duplicates two of that communicator, made at the same time
  *   node       each rank enters a place in memory that its node shares; a
  *              barrier of all tells that no further rank comes
  *   facts      a reduction
@@ -17,9 +17,10 @@
  * first rank of a node is its leader.
  *
  * The leaders exchange records in log2 M steps (M nodes), as in Bruck's
- * allgather. In step k a leader sends its records to the leader 2^k before, and
- * receives by a probe from the leader 2^k behind. The leader before, whose rank
- * it knows, tells it the rank for the next step. */
+ * allgather. In step k a leader sends its records to the leader 2^k places
+ * before, whose rank it knows, and receives from the leader 2^k places behind,
+ * whose rank a probe tells. The leader before tells it the rank for the next
+ * step. */
 #include "mpi_backend/mpi_meet.h"
 
 #include <stdlib.h>
@@ -255,7 +256,7 @@ static int count_of(const struct collection *collection, int nodes)
     return count;
 }
 
-/* Waits for a message to MPI_Imrecv() by probes, with pauses. */
+/* Probes, with pauses, until a message has come for MPI_Imrecv(). */
 static int message_wait(
     int tag, MPI_Comm comm, MPI_Message *ret_message, MPI_Status *ret_status)
 {
@@ -271,8 +272,8 @@ static int message_wait(
     }
 }
 
-/* Sends the records that the leader before lacks, and receives records of as
- * many nodes from the leader behind, which gets `before` of this leader. */
+/* Sends the leader before the records that it lacks, and receives records of as
+ * many nodes from the leader behind, to which it sends its own `before`. */
 static int collection_grow(struct collection *collection, int step)
 {
     MPI_Comm data = collection->data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meeting of the ranks while a domain opens: what they exchange, and the ranks
- * of each node. */
+/* Meeting of the ranks while a domain opens: their exchanges, and which ranks
+ * share a node. */
 #ifndef AMG_MPI_BACKEND_MPI_MEET_H
 #define AMG_MPI_BACKEND_MPI_MEET_H
 
@@ -24,10 +24,10 @@ hg_return_t amg_mpi_meet_ranks(
  * ranks: a rank has failed. */
 hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed);
 
-/* Over all: `ret_all` of the first rank of each node receives the `len` bytes
- * of each rank, in the order of nodes from its own on; other ranks do not use
- * `ret_all`. A record begins with a number of its node (uint32_t). Returns a
- * code of MPI. */
+/* Over all: the first rank of each node receives the records of all ranks
+ * (`len` bytes each) in `ret_all`, in the order of nodes from its own on; other
+ * ranks do not use `ret_all`. A record begins with a number of its node
+ * (uint32_t). Returns a code of MPI. */
 int amg_mpi_meet_collect(const struct amg_mpi_comm *comm, const void *mine,
     uint32_t len, void *ret_all);
 

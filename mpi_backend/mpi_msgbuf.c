@@ -3,9 +3,9 @@
  *
  * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
- * has not released. Credits bound such requests for each peer. A msgbuf is the
- * longest message, four times an eager one, and 320 bytes; memory that no
- * message filled is never touched.
+ * has not released. Credits bound such requests for each peer. A msgbuf has
+ * room for the longest message, four times an eager one, and 384 bytes more;
+ * pages that no message fills are never touched.
  *
  * Msgbufs are cut from blocks. The first block has enough for all credits of
  * one busy peer in both directions; its pages are touched only when they are

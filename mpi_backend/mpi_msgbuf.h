@@ -36,8 +36,8 @@ struct amg_mpi_message {
     unsigned kind; /* enum amg_mpi_kind, or a number beyond */
 };
 
-/* Checks and describes a message that was received in `msgbuf`, but for its
- * endpoint. False: not a message of this driver; the msgbuf is freed. */
+/* Checks a received message, and fills in `ret_message`, except for `ep`.
+ * False: not a message of this driver; the msgbuf is freed. */
 bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message);

@@ -9,10 +9,9 @@
  * without a reserve no message is received.
  *
  * A peer is a pointer into the table, so rank and peer are found from each
- * other by arithmetic. Nothing walks over the table. An address is
- * "mpi://NONCE/RANK": the nonce is drawn by rank 0 for each communicator, so a
- * string of another job, or of another communicator with other ranks, is never
- * accepted here. */
+ * other by arithmetic. No function iterates over the table. An address is
+ * "mpi://NONCE/RANK": rank 0 draws the nonce each time that a domain opens, so
+ * a string of another job, or of another domain, is never accepted here. */
 #include "mpi_backend/mpi_peer.h"
 
 #include <inttypes.h>

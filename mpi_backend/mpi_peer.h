@@ -15,7 +15,7 @@ struct amg_mpi_peer {
     struct amg_mpi_peer *next; /* the peer met before */
     uint32_t rank;
     struct amg_watched watched;
-    uint8_t context;        /* source of the peer's last request */
+    uint8_t context;        /* from which the peer's last request came */
     bool is_lost;           /* MPI could not send it a message */
     bool is_stuck;          /* MPI refused its oldest message in `unsent` */
     uint16_t open;          /* requests of the peer, not answered or released */
@@ -47,7 +47,7 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
 /* Allocates the reserve for the next peer. */
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
 
-/* Whether a message of any rank can be taken: else it must wait in MPI. */
+/* Whether a message of any rank can be taken; if not, messages wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);

@@ -10,9 +10,9 @@
  * from it, while its neighbours are in flight.
  *
  * One MPI call tests all pipelines: a test that finds nothing makes progress
- * each time, for 0.07 us. MPI copies a long fragment inside of such a call, so
- * a test ends with the first pipeline that is over: its poster may have the
- * next transfer, and should not wait for other pipelines.
+ * each time, for 0.07 us. MPI may copy a long fragment inside such a call, so a
+ * test ends with the first pipeline that is over: its poster may be waiting to
+ * post the next transfer, and should not wait for other pipelines.
  *
  * A pipeline needs one bounce buffer if its fragments do, and is faster with a
  * few. The pipeline takes one before its first message to the peer, so that it

@@ -14,9 +14,9 @@ enum {
     AMG_MPI_AHEAD_MAX = 1 << 18,    /* longest fragment sent before PUT_READY */
     AMG_MPI_BATCH_MAX = 32,         /* pipelines that are tested at once */
     /* Bytes of one bounce buffer, and so the longest fragment that passes
-     * through one. From 32 to 256 KiB, blocks of 4 KiB are equally fast, as far
-     * as a busy machine shows; rows of 8 bytes are faster with shorter bounce
-     * buffers (MPICH 4.0.2 ch4:ucx). */
+     * through one. Measured with 32 to 256 KiB: segments of 4 KiB are equally
+     * fast, as far as a busy machine shows; segments of 8 bytes are faster with
+     * shorter bounce buffers (MPICH 4.0.2 ch4:ucx). */
     AMG_MPI_BOUNCE_LEN = 64 * 1024,
 };
 
@@ -26,7 +26,7 @@ struct amg_mpi_bounce {
     _Alignas(64) unsigned char bytes[];
 };
 
-/* A bounce buffer, or NULL: no memory; or many exist and not `is_needed`. */
+/* NULL: no memory, or enough bounce buffers exist and `is_needed` is false. */
 struct amg_mpi_bounce *amg_mpi_bounce_get(
     struct amg_mpi_bounces *bounces, bool is_needed);
 void amg_mpi_bounce_put(
@@ -76,9 +76,9 @@ struct amg_mpi_batch {
 void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
     const struct amg_seg_iter *list, uint64_t len, uint32_t fragment_len,
     bool is_send);
-/* Allocates the bounce buffer that it needs, before the first message to the
- * peer. HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long for any bounce
- * buffer. */
+/* Allocates the bounce buffer that the pipeline needs, if any, before the first
+ * message to the peer. HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long
+ * for any bounce buffer. */
 hg_return_t amg_mpi_pipeline_ready(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 
@@ -96,8 +96,8 @@ static inline void amg_mpi_batch_begin(
     batch->count = 0;
     batch->is_over = false;
 }
-/* Processes completed fragments of this pipeline and those added before, now or
- * later. */
+/* Adds a pipeline. A full batch, and batch_end(), process the completed
+ * fragments of all pipelines added. */
 void amg_mpi_batch_add(
     struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
 void amg_mpi_batch_end(struct amg_mpi_batch *batch);
@@ -111,7 +111,7 @@ void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
 void amg_mpi_pipeline_discard(
     struct amg_mpi_pipeline *pipeline, void *sink, uint64_t limit);
 
-/* Frees its unused bounce buffers; those of fragments in flight stay
+/* Returns the unused bounce buffers; those of fragments in flight stay
  * allocated. */
 void amg_mpi_pipeline_fini(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
@@ -132,7 +132,7 @@ static inline uint64_t amg_mpi_pipeline_ahead(
     return len < window ? len : window;
 }
 
-/* Whether a peer could have stopped at byte `at`. */
+/* Whether a fragment ends at byte `at`, where a peer may stop. */
 bool amg_mpi_pipeline_is_cut(
     const struct amg_mpi_pipeline *pipeline, uint64_t at);
 

@@ -5,8 +5,8 @@
  * Each rank claims a seat in the file, and writes its rank there. After a
  * barrier of all ranks no further rank comes, and the first rank of the node
  * removes the file. A rank with another /dev/shm (in a container), or without
- * room in it, is alone on a node. If a rank fails with a claimed seat, all
- * ranks that would share the file are alone.
+ * room in it, is alone on a node. If a rank fails after it claimed a seat, each
+ * rank of the file is alone.
  *
  * The ranks exchange bytes through the seats, in pieces, without a message. A
  * seat has room for two pieces, used in turn. In each round the ranks write,
@@ -56,7 +56,7 @@ struct seat {
 
 struct shared {
     atomic_uint claimed; /* seats */
-    /* Publishes the ranks and cpus of seats (release), for the settling. */
+    /* Publishes ranks and cpus of seats (release) to amg_mpi_place_settle(). */
     atomic_uint entered;
     /* Publishes pieces (acquire, release); counts arrivals in all rounds. */
     _Alignas(64) _Atomic uint64_t arrived;
@@ -108,8 +108,8 @@ static int file_open(const char *path, size_t len)
     return fd;
 }
 
-/* Takes pages; false: there are too few. Not by posix_fallocate(), which writes
- * to files that cannot reserve. */
+/* Reserves pages; false: there are too few. posix_fallocate() would write to
+ * the file where the file system cannot reserve. */
 static bool file_reserve(int fd, size_t at, size_t len)
 {
     int rc = 0;

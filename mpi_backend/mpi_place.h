@@ -18,8 +18,8 @@ void amg_mpi_place_settle(
     struct amg_mpi_place *place, struct amg_mpi_comm *comm);
 
 /* Two functions that are collective over the node, with one `len`, and return
- * codes of MPI. A rank that waits calls MPI now and then, as a message that it
- * sent before may need that to leave (MPICH over libfabric). */
+ * codes of MPI. A rank that waits calls MPI now and then, because MPI may send
+ * an earlier message only then (MPICH over libfabric). */
 
 /* See amg_boot_ops. `ret_all` NULL: this rank only contributes. */
 int amg_mpi_place_allgather(

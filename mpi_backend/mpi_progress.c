@@ -4,9 +4,9 @@
  * A poll that finds a message after a poll without any returns at once: the
  * caller waited for the message, and a second test costs 0.1 us. The next poll
  * reposts receives, while the answer is in flight. In a stream of messages, the
- * loop takes as many as the caller wants. For the same reason, a poll that ends
- * an operation leaves messages to the next poll, and sends are tested only if
- * nothing else arrived, or if there are many.
+ * loop takes as many as the caller wants. To return early, too, a poll that
+ * ends an operation leaves messages to the next poll, and tests sends only if
+ * no message arrived, or if there are many.
  *
  * All messages to a context carry its tag, and are taken by one ring of
  * receives from any rank. MPI matches receives in posting order, so a poll
@@ -507,7 +507,7 @@ static void ep_progress_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep, unsigned max)
 {
     unsigned count = 0;
-    bool is_due = false; /* for the work of one poll in many */
+    bool is_due = false; /* for the work of every 64th poll */
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!amg_list_is_empty(&domain->orphans))

@@ -10,7 +10,7 @@
 #include "transport/transport.h"
 
 extern const struct amg_transport amg_mpi_transport;
-/* The ranks of this node; of domains that amg_mpi_transport opened. */
+/* The job's ranks and nodes, for domains that amg_mpi_transport opened. */
 extern const struct amg_node_ops amg_mpi_node;
 
 /* Is `comm` an intracommunicator of the MPI that the library was built with,
@@ -22,8 +22,8 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm);
  * domains open. HG_INVALID_ARG: an intercommunicator. */
 hg_return_t amg_mpi_world_set(MPI_Comm comm);
 
-/* `domain` is one that amg_mpi_transport opened. Only the functions of the
- * barrier send. */
+/* Below, `domain` is one that amg_mpi_transport opened. Only the functions of
+ * the barrier send messages. */
 
 /* The peer of a rank of the domain's communicator, in constant time; it lives
  * as long as the domain. HG_INVALID_ARG: no such rank. */
@@ -42,9 +42,9 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
 hg_return_t amg_mpi_calls_lock(const struct amg_domain *domain);
 void amg_mpi_calls_unlock(const struct amg_domain *domain);
 
-/* A barrier of all ranks of the domain. begin() enters one, or resumes one
- * whose wait was abandoned, and look() tests whether all ranks have entered.
- * HG_AGAIN: not yet; HG_BUSY: a barrier has begun and not ended;
+/* A barrier of all ranks of the domain. begin() enters a barrier, or resumes
+ * the pending one whose caller stopped waiting; look() tests whether all ranks
+ * have entered. HG_AGAIN: not yet; HG_BUSY: another begin() has no end() yet;
  * HG_OPNOTSUPPORTED: this thread may not call MPI; HG_NA_ERROR. After an error
  * of begin(), do not call end(). */
 hg_return_t amg_mpi_barrier_begin(struct amg_domain *domain);

@@ -29,7 +29,7 @@ struct amg_mpi_rma_peer {
 };
 
 enum amg_mpi_rma_access_state {
-    AMG_MPI_RMA_ACCESS_ACQUIRING, /* is being announced, the descriptor read */
+    AMG_MPI_RMA_ACCESS_ACQUIRING, /* is being counted, the descriptor read */
     AMG_MPI_RMA_ACCESS_HELD,      /* the descriptor was read, and is constant */
     AMG_MPI_RMA_ACCESS_CHECKING,  /* held, and the access word is read again */
     AMG_MPI_RMA_ACCESS_FAILED,    /* MPI reported an error */
@@ -155,7 +155,7 @@ enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
  * MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
     uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
-    /* INT64_MAX - the fastest, ns */
+    /* INT64_MAX minus the time of the fastest pair, in ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     uint64_t needs_target; /* 1: a window needs its owner to call MPI */
     uint64_t is_blocking;  /* 1: the post of an access waits for its owner */

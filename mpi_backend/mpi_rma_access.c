@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Accesses to exposed memory of other ranks.
  *
- * Acquiring and releasing an access costs 2.6 us, a quarter of a transfer of 64
+ * Acquiring and releasing an access takes 2.6 us, a quarter of the time of 64
  * KiB; so concurrent transfers share an access. An access ends with its last
  * transfer, and only JOINS_MAX may join: the exposer waits for accesses before
- * its memory goes away, and must not wait without limit. For the same reason a
- * long access rereads its word repeatedly, and ends when the word is closed.
+ * its memory goes away, and must not wait without limit. So a long access also
+ * rereads its word, and ends when the word is closed.
  *
- * The last transfer leaves an access at once, before the program learns that
- * the transfer has ended: the program may then make no progress for a long
- * time. Leaving need not wait for other requests of the access: MPI executes
- * the accumulates of one rank on one word in their order, so the access is
- * counted before it is subtracted, and no state depends on a check. */
+ * The last transfer releases its access at once, before the program learns that
+ * the transfer has ended, since the program may then make no progress for long.
+ * The release need not wait for other requests of the access: MPI executes the
+ * accumulates of one rank on one word in order, so the addition comes before
+ * the subtraction, and a check changes nothing. */
 #include "mpi_backend/mpi_peer.h"
 #include "mpi_backend/mpi_rma.h"
 

@@ -16,12 +16,12 @@
  * or flush began. If windows are passive, SYNC is left out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
- * fragments, and its operation ends when MPI has completed the posted fragments
- * and the access was left: afterwards the program need not make progress, and
- * the exposer may wait for the access. With a silent target that may take long.
- * So a cancellable transfer moves its fragments through bounce buffers, and its
- * operation ends after GRACE_MS (mpi_transfer.c) at the latest; the transfer
- * goes on. A transfer that cannot be cancelled uses the user's memory directly.
+ * fragments, and its operation ends when MPI has completed the posted ones and
+ * the access was released, for which the exposer may wait: the program need not
+ * make progress after that. With a silent target that may take long. So a
+ * cancellable transfer moves its fragments through bounce buffers, and its
+ * operation ends after GRACE_MS (mpi_transfer.c) at the latest. Other transfers
+ * use the user's memory directly.
  *
  * The choice between window and messages is made before the post and does not
  * change.
@@ -71,7 +71,7 @@ static bool lists_are_fit(const struct amg_seg_iter *local,
     return runs == 1 || runs < max;
 }
 
-/* Whether the key names a window, and that is faster. */
+/* Whether the key names a window, and windows are faster for this length. */
 static bool key_is_fit(const struct amg_mpi_domain *domain,
     const struct amg_mpi_key *key, uint64_t len)
 {
@@ -116,7 +116,7 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
 static void refusal_log(const struct amg_mpi_transfer *transfer, hg_return_t rc)
 {
     AMG_LOG_WARNING("bulk",
-        "a %s of %llu bytes %s memory of rank %d is refused: it %s",
+        "a %s of %llu bytes %s memory of rank %d is refused: the memory %s",
         transfer->is_put ? "put" : "get",
         (unsigned long long)transfer->rma.left,
         transfer->is_put ? "to" : "from", transfer->rank,
@@ -484,8 +484,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
 }
 
 /* All fragments in flight, tested by one call: a test that finds nothing makes
- * MPI progress like one that does, and takes 0.1 us. Further calls test
- * fragments beyond the capacity, as the first may be to a silent rank. */
+ * MPI progress like one that does, and takes 0.1 us. Further calls test the
+ * fragments beyond the capacity: the first ones may all go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

@@ -20,13 +20,12 @@ enum amg_mpi_way {
 };
 
 enum {
-    AMG_MPI_DESCS =
-        8192, /* descriptors, and so exposed memory in windows at once */
+    AMG_MPI_DESCS = 8192, /* memories exposed in windows at once */
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
-    /* Bytes of a transfer and of its runs; shorter transfers are faster by
-     * messages, which gather: 4 KiB take 2.2 us, and 4.1 us by a window with
-     * its access (MPICH 4.0.2, ch4:ucx, one node). */
+    /* Least bytes of a transfer, and of its runs on average. Messages, which
+     * gather, are faster for less: 4 KiB take 2.2 us, and 4.1 us by a window
+     * with its access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
@@ -67,8 +66,7 @@ struct amg_mpi_windows {
     unsigned char *bytes;            /* descriptors of this rank */
     struct amg_mpi_regions regions;  /* attached to the dynamic window */
     struct amg_area area;            /* behind the pool window; len 0: none */
-    uint64_t number; /* the nonce of the domain: identifies the windows on all
-                        ranks */
+    uint64_t number;     /* nonce of the domain, equal on all ranks */
     MPI_Request barrier; /* of all ranks, before the windows are freed */
     bool has_entered;    /* the barrier has begun here */
 };

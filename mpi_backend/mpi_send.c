@@ -7,10 +7,10 @@
  * when there are enough, or when no message arrived. Sends to different ranks
  * may complete in any order.
  *
- * A message that MPI refuses is the caller's again. The driver hands some
- * messages to MPI a few times, at once, as later messages must not pass them:
- * replies and messages of its own, as nobody could tell the rank that waits for
- * them of the failure, and messages that the driver had accepted before, in a
+ * A message that MPI refuses is the caller's again. The driver retries some
+ * messages, a few times and at once, because later messages must not pass them:
+ * replies and its own messages, whose failure nothing would report to the rank
+ * that waits for them; and messages that the driver had accepted before, in a
  * pack or from a thread that may not call MPI. */
 #include "mpi_backend/mpi_send.h"
 
@@ -185,7 +185,7 @@ static void longs_send_locked(struct amg_mpi_domain *domain)
     }
 }
 
-/* The announcement takes the credits that are owed. */
+/* Sends the announcement, which carries the owed credits, then the message. */
 AMG_NOINLINE static hg_return_t long_post_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -243,8 +243,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Keeps a call while another message is under way. True: the call is kept, or
- * was copied, and its msgbuf is taken. */
+/* Keeps a call behind another message, or copies it into a kept one. True: the
+ * msgbuf is taken. */
 AMG_NOINLINE static bool call_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -269,7 +269,7 @@ AMG_NOINLINE static bool call_keep_locked(
     return true;
 }
 
-/* Other messages than calls and credits leave after what is kept. */
+/* True: was kept. Kept calls leave before messages other than credits. */
 static inline bool msgbuf_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -285,7 +285,7 @@ static inline bool msgbuf_keep_locked(
     return false;
 }
 
-/* Messages of threads that may not call MPI, before any later one. */
+/* Sends the messages of threads that may not call MPI, before any later one. */
 AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
 {
     struct amg_list all;

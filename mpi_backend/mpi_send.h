@@ -6,7 +6,8 @@
 #include "mpi_backend/mpi_msgbuf.h"
 
 /* Checks whether this thread may post to the domain. HG_NA_ERROR: MPI has
- * ended. HG_OPNOTSUPPORTED: MPI_THREAD_SINGLE, and this is another thread. */
+ * ended. HG_OPNOTSUPPORTED: another thread started MPI, at
+ * MPI_THREAD_SINGLE. */
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain);
 
 /* Writes the destination and header of the msgbuf. */

@@ -2,19 +2,19 @@
 /* Accesses of peers to memory of this rank, by messages.
  *
  * A small access is served when its message is read, and answered in the same
- * msgbuf. A large one becomes an access, which lives until its last fragment
- * was sent or received; see mpi_transfer.c for the messages. Every word of a
+ * msgbuf. A large access is a struct amg_mpi_access until its last fragment was
+ * sent or received; see mpi_transfer.c for the messages. Every word of a
  * message is checked before it is used: key, permission, bounds, lengths.
  *
  * When a put sent ahead is refused, its first fragments are in flight. The
- * access of that put receives the fragments into memory that is never read,
- * shared by all such accesses, until the sender's STOP has their number; then
- * DONE has the code.
+ * access of that put receives them into memory that is never read, shared by
+ * all such accesses, until it has the bytes that the sender's STOP names; DONE
+ * then has the code.
  *
  * When memory is unregistered (halt), a get ends with the fragments in flight,
- * and DONE has their number. The sender of a put gets HALT: only the sender
- * knows how many fragments it has sent, and the receives stay posted until its
- * STOP. */
+ * and DONE tells how many bytes move. The sender of a put gets HALT: only the
+ * sender knows how many bytes it has sent, and the receives stay posted until
+ * its STOP. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -103,7 +103,7 @@ static void message_stall_locked(
     amg_list_push(&domain->accesses.stalled, &msgbuf->post.link);
 }
 
-/* Sends the initiator of a put its first message, if any. */
+/* Sends the initiator of a put HALT or PUT_READY, if it needs one. */
 static void access_reply_locked(
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {

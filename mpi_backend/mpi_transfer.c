@@ -15,22 +15,22 @@
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
  *   exposer ends the exposure         <------------- HALT (of a put), DONE
  *
- * A put sends its first fragments ahead only if it cannot be cancelled, because
- * MPI sends cannot: a silent peer would block the user's memory. Its fragments
- * are at most AMG_MPI_AHEAD_MAX long, so that an exposer that refuses the put
- * has memory to receive them into; longer fragments would not be faster.
- * Without sending ahead, 64 KiB took 1.2 times as long.
+ * Only a put that cannot be cancelled sends its first fragments ahead, because
+ * MPI cannot cancel sends: with a silent peer they keep the user's memory in
+ * use. Its fragments are at most AMG_MPI_AHEAD_MAX long, so that an exposer
+ * that refuses the put has memory to receive them into; longer fragments would
+ * not be faster. Without sending ahead, 64 KiB took 1.2 times as long.
  *
  * A message of a peer is accepted only if it fits a transfer that waits for it;
  * other messages are dropped with one warning.
  *
  * A transfer by messages lives until the peer's last message, because until
- * then the peer may use its number and tag; a transfer through a window, until
- * MPI has completed it. A cancelled operation ends earlier, as soon as MPI no
- * longer uses the user's memory: a put when its last fragment was sent, a get
- * when its receives were cancelled. A get gives the peer GRACE_MS to answer how
- * much is in flight before it cancels its receives; later fragments are
- * received into memory that is never read. A transfer that cancelled its
+ * then the peer may use its cookie and tag; a transfer through a window lives
+ * until MPI has completed it. A cancelled operation ends earlier, as soon as
+ * MPI no longer uses the user's memory: a put when its last fragment was sent,
+ * a get when its receives were cancelled. A get gives the peer GRACE_MS to
+ * answer how much is in flight before it cancels its receives; later fragments
+ * are received into memory that is never read. A transfer that cancelled its
  * receives without an answer is withdrawn.
  *
  * At most AMG_MPI_TRANSFERS are in flight to a peer; others wait in order. */
@@ -65,7 +65,7 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     transfer->op = NULL;
 }
 
-/* Frees the transfer; starts no other of the queue, and returns no credit. */
+/* Frees the transfer, but not its place in flight, and starts no other. */
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -371,7 +371,7 @@ static hg_return_t transfer_start_locked(
     return HG_SUCCESS;
 }
 
-/* The transfer is in its peer's queue, or begins. HG_NOMEM: neither. */
+/* Begins the transfer, or queues it. On an error the caller keeps it. */
 static hg_return_t transfer_post_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -404,8 +404,8 @@ static hg_return_t transfer_post_locked(
     return rc;
 }
 
-/* The exposer's list is known only from its descriptor; an exposer refuses
- * fragments that are too long for it. */
+/* `remote` comes from a descriptor and may be wrong; an exposer refuses
+ * fragments that are too long for its bounce buffers. */
 static uint32_t fragment_len_choose(const struct amg_mpi_domain *domain,
     const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
     uint64_t len)

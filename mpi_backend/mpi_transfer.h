@@ -10,7 +10,7 @@
 #include "mpi_backend/mpi_rma.h"
 
 enum amg_mpi_transfer_state {
-    AMG_MPI_TRANSFER_QUEUED,    /* waits for others to the same peer */
+    AMG_MPI_TRANSFER_QUEUED,    /* waits for other transfers to the same peer */
     AMG_MPI_TRANSFER_UNSTARTED, /* may start, but nothing was sent yet */
     /* by messages */
     AMG_MPI_TRANSFER_REQUESTED, /* the first message was sent */
@@ -20,7 +20,7 @@ enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
     AMG_MPI_TRANSFER_SYNCING,   /* SYNC asks the target to make progress */
-    AMG_MPI_TRANSFER_FLUSHING,  /* other fragments end before the flush */
+    AMG_MPI_TRANSFER_FLUSHING,  /* other fragments to the target end first */
     AMG_MPI_TRANSFER_STATE_COUNT
 };
 
@@ -57,12 +57,12 @@ struct amg_mpi_access {
     struct amg_link link;     /* domain->accesses */
     struct amg_link mem_link; /* mem->accesses */
     uint32_t cookie;          /* the initiator's */
-    uint8_t context;          /* receives the answers */
+    uint8_t context;          /* of the initiator, for the answers */
     bool is_put;
     bool is_halted;   /* the memory is being unregistered */
-    bool is_notified; /* the initiator knows; of a get: was answered */
+    bool is_notified; /* the initiator was told; of a get: by DONE */
     bool is_stopped;  /* the initiator has sent STOP */
-    hg_return_t code; /* why it was refused */
+    hg_return_t code; /* HG_SUCCESS, or why the access was refused */
     struct amg_mpi_pipeline pipeline;
 };
 
@@ -75,7 +75,7 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
-/* The transfer ends early: its peer is awaited for a time of grace only. */
+/* The transfer ends early: it waits at most GRACE_MS for its peer. */
 void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
@@ -84,7 +84,7 @@ void amg_mpi_transfer_cancel_locked(
  * user's memory. `is_late`: the time for peers to answer is over. */
 bool amg_mpi_transfers_cancel_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
-/* The time is over: ends the operations although MPI may use their memory. */
+/* At close: ends the operations, although MPI may still use their memory. */
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
 /* At close: drops transfers without an answer. True: there were none. */

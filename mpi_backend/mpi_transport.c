@@ -30,8 +30,8 @@ enum {
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     TRANSFERS_MADE = 16, /* kept ready from the start */
-    /* Limit of bytes inside a message, in eager lengths: beyond 8 KiB, MPI
-     * takes twice as long for that as for a fragment (MPICH 4.0.2 ch4:ucx). */
+    /* Eager lengths of bulk data that go inside a message: beyond 8 KiB, such a
+     * message takes twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
 };
 
@@ -211,9 +211,9 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 
 /* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
  * close their classes normally wait for this rank, which sends DISCONNECT and
- * refuses requests until they have closed. A class that all ranks have ended is
- * no mistake of the program: an instance of Margo lives on as long as somebody
- * has a reference, and a C++ engine until the end of its block. */
+ * refuses requests until they have closed. The program gets no warning for a
+ * class that all ranks have ended: an instance of Margo lives on as long as
+ * somebody has a reference, and a C++ engine until the end of its block. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -237,8 +237,8 @@ static void domains_stop(void)
     amg_lock_unlock(&domains_lock);
 }
 
-/* A number for ranks to compare, which differs between protocols, and between
- * those of the internode driver; each may be NULL. */
+/* A number that ranks compare: a hash of the protocol and of that of the
+ * internode driver, each of which may be NULL. */
 static uint32_t protocol_id(const char *protocol, const char *internode)
 {
     uint64_t id = AMG_HASH_EMPTY;

@@ -8,11 +8,11 @@
  *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
- *   cookie   index of the call or transfer in the tables of its origin, with a
- *            count of 1,024 uses (transport/table.h). No other call or transfer
- *            has the cookie until the last answer has come; 4 million may be
- *            open. Of the DISCONNECT kinds: see mpi_disconnect_tree.h; of
- *            CREDIT: a note of flow control (transport/flow.h); of PACK: the
+ *   cookie   index of the call or transfer in the tables of its origin, and a
+ *            generation of ten bits (transport/table.h). No other call or
+ *            transfer has the cookie until the last answer has come; 4 million
+ *            may be open. Of the DISCONNECT kinds: see mpi_disconnect_tree.h;
+ *            of CREDIT: a note of flow control (transport/flow.h); of PACK: the
  *            number of calls
  *
  *   kind            from       body, amg_mpi_*       means
@@ -21,12 +21,11 @@
  *   REPLY           target     the poster's bytes    returns one credit
  *   REFUSE          target     refuse                one credit, and a code
  *   CREDIT          either     -                     credits, and a note
- *   PACK            either     calls                 several of the four kinds
- *                                                    of REQUEST to REFUSE, see
+ *   PACK            either     calls                 several REQUEST, ONEWAY,
+ *                                                    REPLY or REFUSE: see
  *                                                    transport/pack.h
  *   LONG            either     long                  a REQUEST, ONEWAY or REPLY
- *                                                    follows on the other
- *                                                    communicator
+ *                                                    follows on `data`
  *   GET             initiator  bulk_request          send these bytes
  *   PUT             initiator  bulk_request          bytes to be written
  *   PUT_AHEAD       initiator  bulk_request          a PUT whose first
@@ -34,22 +33,23 @@
  *   PUT_NOW         initiator  bulk_request, bytes   a PUT with its bytes
  *   GET_DATA        exposer    the bytes             a small get's answer
  *   PUT_READY       exposer    -                     receives are posted
- *   DONE            exposer    done                  so many bytes move
- *   STOP            initiator  stop                  end early; of a put,
- *                                                    so many bytes were sent
+ *   DONE            exposer    done                  a code; so many bytes move
+ *   STOP            initiator  stop                  end early; of a put, how
+ *                                                    many bytes were sent
  *   HALT            exposer    -                     asks for STOP
- *   SYNC            initiator  sync                  make progress and answer
+ *   SYNC            either     sync                  make progress and answer;
+ *                                                    or that answer
  *   DISCONNECT          below  -                     the subtree is closing
  *   DISCONNECT_AGAIN    above  -                     all closed: close again
  *   DISCONNECT_ALL      above  missing               all but these are closing
  *   DISCONNECT_ASK      above  -                     which ranks are missing?
  *   DISCONNECT_MISSING  below  missing               the missing ranks
  *
- * Integers are in the order of the machine: the ranks of one job run on one
- * kind of machine. Large transfers move as messages without any header, on a
- * communicator of their own, with a tag that identifies the transfer. The long
- * messages that LONG announces use that communicator, too, with higher tags,
- * which name queues (mpi_long.c). */
+ * Integers have the byte order of the machine: all ranks of a job have the
+ * same. Fragments of large transfers are messages without a header, on the
+ * communicator `data`, with the tag of their transfer. Long messages, which
+ * LONG announces, use that communicator, too, with higher tags, each of which
+ * is a queue (mpi_long.c). */
 #ifndef AMG_MPI_BACKEND_MPI_WIRE_H
 #define AMG_MPI_BACKEND_MPI_WIRE_H
 
@@ -100,8 +100,8 @@ struct amg_mpi_refuse {
     uint32_t code;
 };
 
-/* An announcement and its long message have one context and cookie, and go to
- * one endpoint. */
+/* An announcement and its long message have the same context and cookie, and go
+ * to the same endpoint. */
 struct amg_mpi_long {
     uint32_t len;    /* with its header */
     uint8_t kind;    /* REQUEST, ONEWAY or REPLY */
@@ -131,8 +131,7 @@ struct amg_mpi_bulk_request {
 struct amg_mpi_done {
     uint32_t code;
     uint32_t unused;
-    uint64_t
-        len; /* bytes from the start; a whole number of fragments, or all */
+    uint64_t len; /* from the start: whole fragments, or all */
 };
 
 struct amg_mpi_stop {

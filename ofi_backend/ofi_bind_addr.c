@@ -255,7 +255,7 @@ hg_return_t amg_ofi_bind_addr_read(
     hg_return_t rc =
         amg_uri_split_host(slash == NULL ? info : slash + 1, &split);
 
-    /* NIC/[host][:port]: the host tells as much as its NIC. */
+    /* NIC/[host][:port]: with a host, the name of the NIC is ignored. */
     if (rc == HG_SUCCESS && slash != NULL && split.name_len == 0) {
         split.name = info;
         split.name_len = (size_t)(slash - info);
@@ -472,7 +472,7 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* Of equal results the first. */
+/* The result of one stack with the lowest rank; of equal ones, the first. */
 static const struct fi_info *stack_best(const struct amg_ofi_bind_addr *bind,
     const struct fi_info *all, const char *stack, bool by_nic)
 {

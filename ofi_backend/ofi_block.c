@@ -111,8 +111,8 @@ hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     *block = (struct amg_ofi_block){
         .bytes = (unsigned char *)block + head_len,
     };
-    /* A page that was only read may be the kernel's page of zeros, which the
-     * first message replaces by another page. */
+    /* Writes to all pages: one that was only read may be the kernel's page of
+     * zeros, which the first message would replace by another page. */
     if (domain->facts.needs_desc)
         rc = pages_back(domain, block->bytes, len, FI_RECV);
     if (rc == HG_SUCCESS && domain->facts.needs_desc)

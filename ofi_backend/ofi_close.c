@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends of a domain, its endpoints and its exposed memory, and their waits for
- * what is still under way.
+/* Ends of a domain, its endpoints and its exposed memory, which wait for
+ * messages, reads and writes in flight.
  *
- * Processes may come and go at any time. A process that closes first lets its
- * messages leave, and then sends DISCONNECT to all connected peers, which ends
- * the peers' operations with that process.
+ * Processes may come and go at any time. Before a process closes, it waits
+ * until its messages have left; then it sends DISCONNECT to all connected
+ * peers, which ends the peers' operations with that process.
  *
  * Ranks of a job close together, by way of another transport, which tells each
  * rank when all may end: so ranks send no DISCONNECT. A rank is quiet here when
@@ -13,8 +13,8 @@
  *
  * If memory is bound to the endpoint, the provider closes the endpoint only
  * after all memory is deregistered, and deregisters memory only after all posts
- * have ended. So the driver cancels all posts first. Otherwise the close of the
- * endpoint ends the posts. */
+ * have ended. So the driver cancels all posts first. If memory is not bound,
+ * the close of the endpoint ends the posts. */
 #include "ofi_backend/ofi_domain.h"
 
 #include "base/assert.h"
@@ -60,7 +60,7 @@ static bool has_rma_in_flight(void *arg)
     return ((const struct amg_ofi_ep *)arg)->rma_in_flight > 0;
 }
 
-/* Is anything of this process still to leave? */
+/* Has this process messages, reads or writes that have not left? */
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
@@ -70,7 +70,7 @@ static bool is_sending(void *arg)
            !amg_packer_is_empty(&domain->packer);
 }
 
-/* No thread polls without a context, so peers could not revoke leases. */
+/* Without a context no thread polls, and peers could not revoke the leases. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
@@ -136,8 +136,8 @@ hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Ranks of a job wait for answers, all processes until their messages have
- * left. True: this process waits. */
+/* Logs what the close waits for: in ranks of a job for answers, in all
+ * processes for messages to leave. True: this process waits. */
 static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
 {
     const struct amg_peer *peer = NULL;

@@ -16,8 +16,8 @@
  * nothing, and ends nothing in flight: this process answers to that address,
  * and a message with the token of the answer proves the peer. A CONNECT that
  * differs from the peer's last CONNECT gets no answer: this process sends its
- * own CONNECT to that address, and believes only the ACCEPT that repeats our
- * token.
+ * own CONNECT to that address, and trusts only an ACCEPT with the token of that
+ * CONNECT.
  *
  * A CONNECT also states how many requests its sender has room for, and how many
  * messages its sender has received. When a connection breaks, the provider
@@ -190,7 +190,7 @@ static bool connect_try_locked(struct amg_peer *peer)
         return false;
     peer->conn.retry_ns = 0;
     if (peer_insert_locked(peer) != HG_SUCCESS) {
-        amg_ofi_connect_lost_locked(peer, "its address is not taken");
+        amg_ofi_connect_lost_locked(peer, "the provider refuses its address");
         return false;
     }
     if (peer->conn.owes_accept) {
@@ -365,7 +365,7 @@ static void claim_note_locked(
     peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* Missing messages may be in flight: our CONNECT's ACCEPT will tell. */
+    /* Missing messages may be in flight; the ACCEPT of our CONNECT tells. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->conn.sent) &&
         peer->conn.connect_tick != domain->clock.tick)
@@ -440,8 +440,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
         return;
     }
     if (is_new)
-        accept_owe_locked(
-            peer, true); /* no ACCEPT may have answered its CONNECT */
+        accept_owe_locked(peer, true); /* the peer may have had no ACCEPT */
     identity_set_locked(peer, &connect);
     peer->is_stale = false; /* the process that is there has answered */
     peer_open_locked(peer);
@@ -530,7 +529,7 @@ void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain)
         }
         amg_ofi_peer_unref_locked(peer);
     }
-    /* Peers share the room: peers that sent queue behind the others. */
+    /* Peers share the room: peers that sent messages go behind the others. */
     amg_list_splice(&all, &domain->peers.pending);
     amg_list_splice(&all, &sent);
     amg_list_splice(&domain->peers.pending, &all);

@@ -11,7 +11,7 @@
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
  * ends in _locked holds the lock.
  *
- * Resources that work waits for, in the order of its posts:
+ * Resources that requests and transfers wait for, first come, first served:
  *
  *   held by              bound           until
  *   place of a long request, from its buffer on
@@ -31,11 +31,11 @@
  * Work that waits for a resource of this table holds at most resources of
  * earlier rows. Messages of the driver itself need only the last row, and
  * msgbufs are allocated as needed. A transfer that waits for a lease, or for an
- * answer, holds nothing that older transfers need. So only programs can wait in
- * a circle: handlers that wait for answers of one another with all credits in
- * use; and processes that free memory of one another in two classes at once, as
- * a free polls its own class alone: without another thread, each free ends with
- * HG_BUSY after its time limit, and logs the peer. */
+ * answer, holds nothing that older transfers need. So only programs can
+ * deadlock: by handlers that wait for each other's answers with all credits in
+ * use; or by two processes that each free memory leased by the other, in
+ * different classes, as a free polls its own class alone: without another
+ * thread, each free ends with HG_BUSY after its time limit. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -59,7 +59,7 @@ enum {
     AMG_OFI_WHEEL = 16, /* ticks; more than between two checks of a peer */
 };
 
-/* State of a put or get, besides the states of calls; PTR is the transfer. */
+/* State of a put or get, besides those of calls; PRIV_PTR is the transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
@@ -98,7 +98,7 @@ struct amg_ofi_work {
 
 enum amg_ofi_peer_state {
     AMG_OFI_PEER_UNKNOWN,    /* only the address is known */
-    AMG_OFI_PEER_CONNECTING, /* CONNECT was sent; the deadline runs */
+    AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
     AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
     AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
     AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT says so */
@@ -126,7 +126,7 @@ struct amg_peer {
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */
     fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;   /* owner of slots in our tables, while it lives */
+    uint32_t number;   /* owns slots in our tables */
     int broken;        /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     bool is_stale;   /* the address is to be inserted anew */
@@ -144,15 +144,15 @@ struct amg_peer {
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
         uint64_t incarnation; /* 0: not known */
-        uint32_t epoch; /* counts incarnations and losses, to tell messages of
-                         * former ones: none is in flight for 2^32 of them */
+        uint32_t epoch; /* counts incarnations and losses, to recognise late
+                           messages: none is in flight for 2^32 of them */
         /* Messages of the connection, as CONNECT and ACCEPT compare them. */
         uint32_t sent;     /* posted with `my_token` */
         uint32_t sending;  /* part of `sent` that the provider still sends */
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
-        uint32_t short_sent;   /* `sent` at a CONNECT that missed messages */
-        uint16_t short_seq;    /* number of the CONNECT of short_sent, or 0 */
+        uint32_t short_sent;   /* `sent` at the CONNECT of short_seq */
+        uint16_t short_seq; /* CONNECT whose ACCEPT missed messages; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */
@@ -174,13 +174,13 @@ struct amg_peer {
         uint32_t asked;        /* our calls: index of the newest, plus 1 */
         uint8_t context; /* context that the peer's last request came from */
     } requests;
-    unsigned tcp_tick; /* of the domain's clock when look.tcp_states was set */
+    unsigned tcp_tick; /* clock.tcp_tick when look.tcp_states was set */
     struct {           /* ofi_peer.c: the next check of the peer by a tick */
         struct amg_link link; /* on a list of `wheel`, or on `resting`, or on
                                * none */
-        unsigned tick;        /* of that check; in `resting`: when it began */
-        bool is_watched;      /* on a list of `wheel` */
-        uint8_t tcp_states;   /* of connections: ofi_tcp_state.c */
+        unsigned tick;      /* of that check; in `resting`: of the last check */
+        bool is_watched;    /* on a list of `wheel` */
+        uint8_t tcp_states; /* of connections: ofi_tcp_state.c */
     } look;
     struct amg_ofi_probe probe;
     struct {                       /* ofi_transfer.c, ofi_lease.c, ofi_mem.c */
@@ -220,7 +220,7 @@ struct amg_ofi_msgbuf {
 /* A message in its receive buffer. */
 struct amg_ofi_message {
     struct amg_ofi_domain *domain;
-    struct amg_peer *peer; /* NULL: not given (CONNECT) */
+    struct amg_peer *peer; /* NULL: not known yet */
     const struct amg_ofi_header *header;
     const unsigned char *body;
     uint32_t len; /* of the body */
@@ -331,7 +331,7 @@ struct amg_ofi_domain {
         struct amg_list pending; /* peers with something to send now */
         size_t unsent_count;     /* messages in `unsent` of all peers */
         struct amg_list wheel[AMG_OFI_WHEEL]; /* peers to look at, by tick */
-        struct amg_list resting; /* peers that wait for nothing, oldest first */
+        struct amg_list resting; /* idle peers, the longest idle first */
         struct amg_table numbers;
         unsigned accepts; /* peers with `owes_accept` */
         bool has_warned;  /* of messages from unknown senders */
@@ -393,7 +393,7 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     return amg_ofi_domain_of(ep->base.domain);
 }
 
-/* Longest body of a PACK, and bytes for it and its arrivals; equal in peers. */
+/* Room for a PACK with its arrivals; its longest body; both equal in peers. */
 static inline uint32_t amg_ofi_pack_room(const struct amg_ofi_domain *domain)
 {
     return (domain->message_max - (uint32_t)sizeof(struct amg_ofi_header)) /
@@ -452,9 +452,9 @@ hg_return_t amg_ofi_bind_addr_read(
  * provider. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* The best of libfabric's results for the first stack that fits; of equally
- * good ones that whose NIC is nearest to this process, or the first. With
- * `by_nic`, only results of the NIC that the user named. NULL: none fits. */
+/* The best of libfabric's results for the first stack that fits; of equal ones,
+ * that of the NIC nearest to this process, or the first. With `by_nic`, only
+ * results of the NIC that the user named. NULL: none fits. */
 const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
     const char *stack, bool by_nic);

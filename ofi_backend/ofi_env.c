@@ -11,10 +11,10 @@
  *   SLINGSHOT_SVC_IDS  2,7        a service for each device
  *
  * Libfabric reads its environment once, at the first fi_getinfo() of a process;
- * if another library (MPI) was first, nothing here has any effect. Values of
- * the user stay. Values set here stay, too: a change can free the text that
- * another thread reads. Providers also install signal handlers in fi_getinfo();
- * this file restores those of the program. */
+ * if another library (MPI) was first, the variables set here have no effect.
+ * Values that the user set are kept. Values set here stay, too: a change can
+ * free the text that another thread reads. Providers also install signal
+ * handlers in fi_getinfo(); this file restores those of the program. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ static const struct {
      * 4096 takes 64 MiB before the first message. With 128 a class over
      * tcp;ofi_rxm has 22 MiB resident instead of 74. */
     {"FI_OFI_RXM_MSG_RX_SIZE", "128"},
-    /* Else peers could reach memory on Slingshot after its registration was
+    /* With cxi's defaults, peers could reach memory after its registration was
      * closed (libfabric, fi_cxi(7)). */
     {"FI_CXI_OPTIMIZED_MRS", "0"},
     {"FI_CXI_MR_MATCH_EVENTS", "1"},

@@ -38,8 +38,7 @@ void amg_ofi_blocks_unreg_locked(
 
 /* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
 hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain);
-/* Posts the buffers again that the provider released, if all their messages
- * came. */
+/* Posts again the buffers that the provider released; see ofi_receive.c. */
 void amg_ofi_receive_again_locked(struct amg_ofi_domain *domain);
 
 /* The slots of the contract. */

@@ -8,17 +8,17 @@
  * most RPCs, is freed soon: its lease is returned before the transfer
  * completes, so that the owner need not wait. Memory that is leased a second
  * time is likely to be used again: its lease is kept for some time, and
- * transfers then cost no more than a read or write. Only a domain that a thread
- * polls whatever the program does keeps leases: elsewhere the program may
+ * transfers then cost no more than a read or write. A domain keeps leases only
+ * if a thread polls it whatever the program does: otherwise the program may
  * compute for hours, and no thread would return leases.
  *
  * A lease whose transfers were all cancelled before it was granted is returned
  * at once, too: when the grant comes, the program may compute. The cookie is
  * kept until the grant has come.
  *
- *     asked --all rows--> open --revoked, lost--> ended --no user--> returned
- *       |                   |                                           |
- *       +---- denied -------+-------- no user --------------------------+ */
+ *     asked --all rows--> open --revoked--> ended
+ *       +-------- bad GRANT, or no memory ----^
+ *     A lease without a user is returned, unless denied or lost, and freed. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>

@@ -13,11 +13,10 @@
  * a key when an access begins, at best; closing a registration does not stop an
  * access in flight. To unregister memory, this process revokes the leases; each
  * holder returns its lease when it has no access in flight; then this process
- * closes the registration. Memory is registered when a peer leases the memory
- * first, or when a put or get of ours first uses it as the local side, if that
- * needs a registration (FI_MR_LOCAL), and until the program unregisters it. So
- * no registration outlives its memory, whatever the user frees and allocates
- * meanwhile, and malloc() needs no hooks.
+ * closes the registration. A registration begins when a peer first leases the
+ * memory, or when our put or get first uses the memory as local side and the
+ * provider needs that (FI_MR_LOCAL); it ends when the program unregisters the
+ * memory. So no registration outlives its memory, and malloc() needs no hooks.
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> freed */
 #include "ofi_backend/ofi_rma.h"

@@ -12,10 +12,10 @@
  * Long requests and replies, of up to 64 KiB, have msgbufs of their own. The
  * receiver copies a long message like any other, so the receiver announces how
  * many long requests of a peer it takes at once. The origin counts a long
- * request from its buffer to its answer, and a one-way request until the peer
- * has returned all credits; beyond the limit there is no long buffer, and the
- * target pulls the arguments. The calls of this process bound the long
- * replies. */
+ * request from amg_ofi_msg_get_long_buf() to its answer, and a long one-way
+ * request until the peer has returned all credits; beyond the limit there is no
+ * long buffer, and the target pulls the arguments. Long replies need no limit:
+ * each answers a call of the receiver. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static struct amg_ofi_msgbuf *msgbuf_of_post(struct amg_post *post)
     return amg_container_of(post, struct amg_ofi_msgbuf, post);
 }
 
-/* Adds a call that is sent to the list of its peer. False: no memory. */
+/* Adds a call, about to be sent, to the list of its peer. False: no memory. */
 static bool call_push_locked(
     struct amg_peer *peer, uint32_t cookie, bool is_long)
 {
@@ -83,7 +83,7 @@ static hg_return_t request_send_locked(
         msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
     else if (!call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted))
         return HG_NOMEM;
-    msgbuf->is_counted = false; /* the call counts now */
+    msgbuf->is_counted = false; /* from now on the call counts */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;

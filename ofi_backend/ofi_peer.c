@@ -17,9 +17,9 @@
  * peers. A peer that this process sends to, or waits for, is watched: the peer
  * is on the list of the tick at which its silence begins to matter, in a wheel
  * of 16 lists. A check that finds nothing to wait for moves the peer to
- * `resting`. A minute later a tick checks the peer, whose process may be gone;
- * but no rank of this job, whose end ends the job. So peers without traffic
- * cost no time in a tick, a peer with traffic a check a second.
+ * `resting`. A minute later a tick checks whether its process is gone; ranks of
+ * this job are not checked so, since the end of a rank ends the job. So peers
+ * without traffic cost no time in a tick, a peer with traffic a check a second.
  *
  * The text of an address:
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers: other processes, as addresses, tokens and states (ofi_peer.c);
- * connections to them (ofi_connect.c); TCP's view of silent ones
+ * connections to peers (ofi_connect.c); TCP's state of silent peers
  * (ofi_tcp_state.c). */
 #ifndef AMG_OFI_BACKEND_OFI_PEER_H
 #define AMG_OFI_BACKEND_OFI_PEER_H
@@ -10,7 +10,7 @@
 
 #define AMG_OFI_TICK_NS (100 * AMG_NS_PER_MS) /* between two ticks */
 
-enum { AMG_OFI_SILENT_TICKS = 10 }; /* a second of silence, which matters */
+enum { AMG_OFI_SILENT_TICKS = 10 }; /* silence that matters: a second */
 
 /* The peer at address `addr`, known or new; the caller owns the reference.
  * HG_NOMEM; HG_INVALID_ARG: `addr` is empty or too long. */
@@ -40,8 +40,8 @@ static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* The tick after so many ticks checks the peer; 0: when the silence of the peer
- * matters. */
+/* Has the peer checked after `ticks` ticks; 0: when its silence begins to
+ * matter. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
@@ -59,7 +59,7 @@ bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
 /* Restarts the time that messages to the peer may wait. */
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
-/* Has the next poll send all messages that wait for the peer. */
+/* Makes the next poll send all messages that wait for the peer. */
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
 /* Connects to an unknown peer; messages to that peer wait for the answer. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
@@ -119,10 +119,10 @@ enum { AMG_OFI_TCP_LIVE = 1, AMG_OFI_TCP_BEGUN = 2, AMG_OFI_TCP_DEAD = 4 };
  * are dead, or still being made at the deadline of their peer. */
 unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer);
 
-/* For each tick of a wait for the peer. True: the peer's host refuses
- * connections to the peer's port. */
+/* To be called in each tick of a wait for the peer. True: the peer's host
+ * refuses connections to the peer's port. */
 bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer);
-/* The peer has answered, or is given up. */
+/* Closes the probe: the peer has answered, or is given up. */
 void amg_ofi_tcp_probe_end_locked(struct amg_peer *peer);
 
 #endif

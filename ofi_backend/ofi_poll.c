@@ -5,7 +5,7 @@
  * answer, and has received nothing for a second, sends CONNECT again: the
  * CONNECT fails if no process has the address, and brings another token if
  * another process has it. A busy process answers late, without consequences. A
- * silent peer for which no operation waits gets a CONNECT once in one or two
+ * silent peer that no operation waits for gets a CONNECT every one or two
  * minutes, to free dead peers; ranks of the same job get none. */
 #include "ofi_backend/ofi_ep.h"
 
@@ -29,7 +29,7 @@ enum {
     EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
     BATCH = 16,          /* completions read at once */
-    POLLS_MIN = 10,      /* late polls that a deadline takes at least */
+    POLLS_MIN = 10,      /* a deadline passes after no fewer late polls */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 
@@ -115,9 +115,10 @@ static const char *lack_of(const struct amg_peer *peer)
 /* Extends the deadline of a first contact. A process may compute before it
  * serves for the first time. A host that accepted a TCP connection would report
  * the end of the process; of other networks nothing is known unless posts fail.
- * So ranks of a job have no limit, and other processes EXTENSIONS_MAX. A rank
- * without a TCP connection has that limit, too, as its host drops requests for
- * connections when many ranks begin at once. */
+ * So ranks of a job get extensions without limit, other processes
+ * EXTENSIONS_MAX. Over TCP without an accepted connection, ranks get
+ * EXTENSIONS_MAX, as a host drops requests for connections if many come at
+ * once; other processes get none. */
 static bool deadline_extend_locked(struct amg_peer *peer)
 {
     bool is_joined = peer->domain->is_joined;

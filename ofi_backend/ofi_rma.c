@@ -28,15 +28,15 @@ static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
         amg_ofi_transfer_move_locked(transfer);
 }
 
-/* The lease is open, or with `ret` not granted: continues the transfers that
- * wait for the lease. */
+/* Continues the transfers that wait for the lease, which is open, or was not
+ * granted for the reason `ret`. */
 static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
 {
     struct amg_list waiting;
     struct amg_link *link = NULL;
 
     AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
-    lease->users++; /* also when its last transfer ends */
+    lease->users++; /* keeps the lease when its last transfer ends */
     amg_list_init(&waiting);
     amg_list_splice(&waiting, &lease->waiting);
     while ((link = amg_list_pop(&waiting)) != NULL) {
@@ -78,7 +78,7 @@ void amg_ofi_rma_on_deny_locked(const struct amg_ofi_message *message)
         lease_settle_locked(lease, amg_call_refusal(refuse.code));
 }
 
-/* The exposure ends: the transfers that use it post no more. */
+/* The exposure ends: the transfers that use the lease post no more. */
 void amg_ofi_rma_on_revoke_locked(const struct amg_ofi_message *message)
 {
     struct amg_ofi_lease *lease = amg_ofi_lease_revoked_locked(message);

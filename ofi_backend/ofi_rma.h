@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk data: exposed memory, at the exposer (ofi_mem.c); at the initiator,
- * leases of it (ofi_lease.c), and transfers of puts and gets, in fragments
- * (ofi_transfer.c), from their begin (ofi_rma.c). */
+/* Bulk data. At the exposer: exposed memory (ofi_mem.c). At the initiator:
+ * leases (ofi_lease.c), puts and gets (ofi_rma.c), and their fragments
+ * (ofi_transfer.c). */
 #ifndef AMG_OFI_BACKEND_OFI_RMA_H
 #define AMG_OFI_BACKEND_OFI_RMA_H
 
@@ -35,8 +35,8 @@ hg_return_t amg_ofi_mem_unreg(
 /* Invalidates the key of the memory, an amg_ofi_mem, and asks all holders to
  * return their leases. Does a peer still hold a lease? */
 bool amg_ofi_mem_is_leased_locked(void *mem);
-/* Frees memory that was asked for its leases. HG_BUSY: a peer holds one, which
- * is logged. */
+/* Frees memory whose leases were revoked. HG_BUSY: a peer still holds a lease,
+ * which is logged. */
 hg_return_t amg_ofi_mem_free_locked(
     struct amg_ofi_mem *mem, unsigned waited_ms);
 
@@ -184,8 +184,8 @@ void amg_ofi_rma_cancel_locked(struct amg_op *op);
  * those whose reads and writes are still in flight, and ignores their
  * completions. */
 void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over);
-/* Libfabric's endpoint is closed, so no fragment will complete. The loss of the
- * peers then ends the transfers. */
+/* Posts were cancelled, or the endpoint was closed: no fragment will complete.
+ * The loss of the peers then ends the transfers. */
 void amg_ofi_rma_abandon_locked(struct amg_ofi_domain *domain);
 /* The peer is lost: ends all transfers with the peer. */
 void amg_ofi_rma_lost_locked(struct amg_peer *peer);

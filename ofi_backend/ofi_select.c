@@ -350,7 +350,7 @@ static const struct {
     {FI_MR_ENDPOINT, "bound to the endpoint"},
 };
 
-/* Adds a word to a list with commas that lacks it, if there is room. */
+/* Adds a word to a list with commas, unless the list has it or is full. */
 static void word_add(char *list, size_t cap, const char *word)
 {
     size_t used = strlen(list);

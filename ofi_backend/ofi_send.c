@@ -15,8 +15,8 @@
  * Providers keep short messages in order, but send long messages in pieces, or
  * have the receiver read them, and then later messages arrive first (ofi_rxm:
  * from 16 KiB on). So requests wait until a long request before them has left.
- * Leaving needs no progress of the peer's program, so nothing waits in a
- * circle. Replies wait only if they share a message with requests or follow
+ * Messages leave without progress of the peer's program, so this cannot
+ * deadlock. Replies wait only if they share a message with requests or follow
  * waiting messages.
  *
  * A short message is injected: it has left when the post returns. A longer
@@ -236,8 +236,8 @@ static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
     amg_list_remove(&msgbuf->post.waiting);
 }
 
-/* Has the next poll lose the peer; not now, as the caller still uses operations
- * that would end. `code`: of libfabric, positive. */
+/* Makes the next poll give up the peer; not now, as the caller still uses
+ * operations that would end. `code`: of libfabric, positive. */
 static void peer_break_locked(struct amg_peer *peer, int code)
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
@@ -375,7 +375,8 @@ void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Asks the packer whether to keep the call; a thread polls soon. */
+/* Asks the packer whether to keep the call; no thread blocks, one polls
+ * soon. */
 static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_packer *packer = &msgbuf->domain->packer;

@@ -29,8 +29,8 @@ enum {
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
 };
 
-/* 0: `fd` is no TCP connection. TCP doubles its time-out with each repetition,
- * which tells when the oldest byte without acknowledgement was sent. */
+/* 0: `fd` is no TCP connection. TCP doubles its time-out with each repetition:
+ * the sum tells the age of the oldest unacknowledged byte. */
 static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
 {
     uint64_t max_ms = domain->connect_ns / AMG_NS_PER_MS;

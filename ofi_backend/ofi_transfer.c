@@ -11,10 +11,9 @@
  * or whose memory is revoked, posts no more, and ends when none of its reads
  * and writes is in flight: the provider cannot stop them.
  *
- * A fragment of the provider takes runs of memory at the initiator and at the
- * peer until one of them reaches the provider's limit of segments in one post,
- * or the fragment its longest length. Segments of the peer are never merged:
- * each has its own key.
+ * One read or write takes runs of memory at the initiator and at the peer until
+ * either side reaches the provider's limit of segments per post, or
+ * FRAGMENT_LEN. Segments of the peer are never merged: each has its own key.
  *
  * A fragment by message costs one round trip and no registration; many small
  * segments are gathered and scattered instead of posted to the NIC one by one.
@@ -22,8 +21,8 @@
  * can check key, permission and bounds before the first byte moves. When the
  * transfer ends before the answer, as by a cancel, the message keeps its cookie
  * and its place among the unanswered messages until the answer comes or the
- * peer is lost: after 1,024 uses of its slot a cookie names another message,
- * whose transfer would take the late bytes. */
+ * peer is lost. If the slot were used again, its 1,024th use would have the
+ * same cookie, and take the late bytes. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -247,7 +246,7 @@ static struct amg_ofi_fragment *fragment_get_locked(
     return fragment;
 }
 
-/* The fragment, posted or sent, belongs to its transfer. */
+/* Adds the fragment, which was posted or is being sent, to its transfer. */
 static void fragment_add_locked(struct amg_ofi_fragment *fragment, uint64_t len)
 {
     struct amg_ofi_transfer *transfer = fragment->transfer;

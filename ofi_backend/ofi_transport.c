@@ -20,7 +20,7 @@ enum {
     MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    LONG_SHARE = 8, /* of 8 requests, 1 may be long: half as much more memory */
+    LONG_SHARE = 8,      /* 1 of 8 requests may be long: 1.5 times the memory */
     TRANSFERS_MADE = 16, /* allocated at open */
     CQ_LEN = 1024,
 };
@@ -271,8 +271,7 @@ static hg_return_t objects_open(struct amg_ofi_domain *domain,
     size_t addr_len = AMG_OFI_ADDR_MAX;
     int code = fi_make(domain, how->nic.no_block);
 
-    /* The option of multi_set(), before enable, ends the process (shm,
-     * 1.17). */
+    /* Before enable, the option of multi_set() ends the process (shm, 1.17). */
     if (code == 0)
         code = amg_ofi_call->enable(domain->fi.ep);
     if (code == 0)

@@ -11,8 +11,8 @@
  * The queue's descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays
  * readable for ever once it was. A descriptor that is readable too often while
  * the queue is empty is muted for a second, in which the timer stands in for
- * it. Muting also happens while the bytes of a long access arrive, which the
- * queue does not report.
+ * it. A descriptor is also muted while the bytes of a long access arrive, which
+ * make it readable but which the queue does not report.
  *
  * The epoll has the queue's descriptor only while threads block: each event
  * costs half a microsecond more by the epoll, also if the user spins. */

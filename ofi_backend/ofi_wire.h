@@ -10,16 +10,17 @@
  *   target   context of the receiver
  *   credits  number of one-way requests of the receiver that were released
  *   cookie   number of the call, fragment or lease in a table of its initiator,
- *            with a count of 1,024 uses (transport/table.h). The initiator
- *            keeps it until the answer has come, also after a cancel; of a
- *            lease until RETURN is sent, too: a REVOKE that crosses it finds no
- *            open lease, and a RETURN that crosses a DENY finds no grant. 4
+ *            with a generation of ten bits (transport/table.h). The initiator
+ *            keeps it until the answer has come, also after a cancel; that of a
+ *            lease also until RETURN was sent. So a REVOKE that crosses RETURN
+ *            finds no open lease, and a RETURN that crosses DENY no grant. 4
  *            million may be open; one more ends with HG_NOMEM.
  *            Of CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
- *            random bits drawn for that contact alone. It names the sender; no
- *            other process knows it; and it is unknown to a later process at
- *            the address, and to one that has given the sender up
+ *            random bits drawn for that contact alone. The token names the
+ *            sender, and no other process knows it. A later process at the
+ *            receiver's address does not know it, nor does a receiver that gave
+ *            up the sender
  *
  *   kind        from       body                        meaning
  *   CONNECT     either     struct amg_ofi_connect      identity of the sender
@@ -34,8 +35,8 @@
  *   PUT         initiator  struct amg_ofi_access,      writes these bytes
  *                          bytes
  *   DATA        exposer    the bytes                   answer to GET
- *   DONE        exposer    struct amg_ofi_refuse       answer to PUT; error of
- *                                                      either
+ *   DONE        exposer    struct amg_ofi_refuse       answer to PUT, or error
+ *                                                      of GET
  *   LEASE       initiator  struct amg_ofi_lease_ask    wants to read and write
  *                                                      by the provider
  *   GRANT       exposer    struct amg_ofi_grant, rows  addresses and keys; in
@@ -52,7 +53,7 @@
  *
  * Integers have the byte order of the machine; with another order the magic
  * number differs. The fields of CONNECT and ACCEPT stay in place in all
- * versions, so that processes of different versions can tell each other. */
+ * versions, so that processes recognise another version. */
 #ifndef AMG_OFI_BACKEND_OFI_WIRE_H
 #define AMG_OFI_BACKEND_OFI_WIRE_H
 
@@ -139,7 +140,7 @@ struct amg_ofi_access {
     uint32_t unused;
     uint64_t into;
     uint64_t len;  /* of this message's bytes */
-    uint64_t left; /* first message: of the transfer's bytes; else `len` */
+    uint64_t left; /* first message: bytes of the transfer; else `len` */
 };
 
 struct amg_ofi_lease_ask {

@@ -97,7 +97,7 @@ hg_return_t amalgam_addr_get_rank(
     return HG_SUCCESS;
 }
 
-/* Rank of the process in the communicator of the class; or MPI_UNDEFINED. */
+/* The rank in the class of rank `rank` of `comm`; or MPI_UNDEFINED. */
 static hg_return_t rank_translate(
     struct amg_domain *domain, MPI_Comm comm, int rank, int *ret_rank)
 {

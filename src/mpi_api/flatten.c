@@ -95,7 +95,7 @@ static int64_t comm_contents_count(
     return contents->is_large ? contents->counts[i] : contents->ints[i];
 }
 
-/* A displacement in bytes, after `before` other numbers. */
+/* Displacement `i` in bytes; large counts have `before` numbers before it. */
 static int64_t comm_contents_bytes(
     const struct amg_mpi_api_contents *contents, int64_t before, int64_t i)
 {
@@ -109,7 +109,7 @@ static int64_t comm_contents_bytes(
  * dimension with adjacent elements outwards; `step` is the distance of elements
  * in the present dimension. */
 
-/* The elements of one dimension in a part. */
+/* The elements of one dimension that belong to the subarray or process. */
 struct span {
     int64_t size;   /* of the whole grid */
     int64_t start;  /* the first element of the part */
@@ -237,7 +237,7 @@ static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
 {
     bool is_subarray = contents->combiner == MPI_COMBINER_SUBARRAY;
     int64_t dims = contents->ints[is_subarray ? 0 : 2];
-    /* The order is the last number of the constructor, in both calls. */
+    /* The order is the last number, in subarrays and distributed arrays. */
     int order = contents->ints[contents->int_count - 1];
     int64_t step = extent;
     hg_return_t rc = HG_SUCCESS;
@@ -328,7 +328,7 @@ static hg_return_t predefined_flatten(
         layout, offsetof(struct pair_short_int, other), sizeof(int));
 }
 
-/* vector and hvector: blocks of `part`, at equal distances. */
+/* vector and hvector: blocks of elements, at equal distances. */
 static hg_return_t vector_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -349,7 +349,7 @@ static hg_return_t vector_build(struct level *level)
     return amg_mpi_api_layout_repeat(&level->layout, count, stride);
 }
 
-/* All indexed types: blocks of `part`, each at its own displacement. */
+/* All indexed types: blocks of elements, each at its own displacement. */
 static hg_return_t indexed_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -473,8 +473,8 @@ static hg_return_t level_push(MPI_Datatype type, struct level **top)
     level->type = type;
     amg_mpi_api_layout_init(&level->layout);
     amg_mpi_api_layout_init(&level->part);
-    /* Walks empty types, too: when the size exceeds its integer, MPI (MPICH
-     * 4.0.2) returns 0, or less. */
+    /* Types of size 0 are walked, too: MPICH 4.0.2 returns 0, or less, for a
+     * size that exceeds its integer. */
     rc = mpi_api_contents_read(type, &level->contents);
     if (rc == HG_SUCCESS && level->contents.type_count == 0)
         rc = predefined_flatten(type, &level->layout);

@@ -80,7 +80,7 @@ static bool reach_join(
     return true;
 }
 
-/* Does the last byte of one copy touch the first of the next, `step` on? */
+/* Does one copy end where the next one, `step` bytes further, begins? */
 static bool has_seam(const struct amg_mpi_api_layout *layout, int64_t step)
 {
     const struct amg_mpi_api_run *first = &layout->runs[0];
@@ -91,7 +91,7 @@ static bool has_seam(const struct amg_mpi_api_layout *layout, int64_t step)
     return first->at + step == end;
 }
 
-/* Number of runs of `times` copies of `pieces` runs, which may touch. */
+/* Runs of `times` copies of `pieces` runs; `is_joined`: the copies touch. */
 static uint64_t pieces_count(uint64_t pieces, int64_t times, bool is_joined)
 {
     if ((uint64_t)times > UINT32_MAX || pieces > UINT32_MAX)
@@ -156,7 +156,7 @@ static void runs_push(struct amg_mpi_api_run *runs, uint64_t *count,
                 from->runs[i].len);
 }
 
-/* Writes the copies out. */
+/* Replaces the copies by their runs. */
 static hg_return_t layout_expand(struct amg_mpi_api_layout *layout)
 {
     uint64_t total = amg_mpi_api_layout_count(layout);

@@ -49,9 +49,9 @@ struct amg_mpi_api_layout {
 void amg_mpi_api_layout_init(struct amg_mpi_api_layout *layout);
 void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout);
 
-/* All of these may return HG_INVALID_ARG (an offset or the length exceeds 64
- * bits), HG_OVERFLOW (more runs than a descriptor can hold), both with a line
- * in the log, and HG_NOMEM; then only fini is allowed. */
+/* All functions that follow may return HG_INVALID_ARG (an offset or the length
+ * exceeds 64 bits), HG_OVERFLOW (more runs than a descriptor can hold), both
+ * with a line in the log, and HG_NOMEM; then only fini is allowed. */
 
 /* Adds `len` bytes at `at`; 0 adds nothing. */
 hg_return_t amg_mpi_api_layout_add_run(

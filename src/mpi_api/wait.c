@@ -66,7 +66,7 @@ static struct amg_wait_step wait_step(
     return amg_wait_policy_next(&policy, quiet_ns);
 }
 
-/* The contexts take turns. */
+/* The context to block in: contexts take turns. */
 static hg_context_t *context_next(struct serve *serve)
 {
     hg_context_t *context = amg_class_context(serve->cls, serve->next);

@@ -258,34 +258,22 @@ static size_t bytes_make(struct fuzz *fuzz, bool by_proc, uint8_t *ret_bytes)
     return len < PACK_CAP ? len : front + packed[kind].len;
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-    (void)argc;
-    (void)argv;
-    fuzz_start();
-    world_open();
-    world_close();
-    return 0;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+void fuzz_run(struct fuzz *fuzz)
 {
     static uint8_t bytes[PACK_CAP + sizeof(uint64_t)];
-    struct fuzz fuzz = {data, len};
-    uint64_t live = fuzz_live();
-    bool by_proc = (fuzz_u8(&fuzz) & 1) != 0;
+    bool by_proc = (fuzz_u8(fuzz) & 1) != 0;
     bool has_data = false;
     hg_bulk_t bulk = HG_BULK_NULL;
 
     world_open();
     memset(bytes, 0, sizeof(bytes));
-    bulk = unpack(bytes, bytes_make(&fuzz, by_proc, bytes), by_proc);
+    bulk = unpack(bytes, bytes_make(fuzz, by_proc, bytes), by_proc);
     has_data =
         (bytes[(by_proc ? sizeof(uint64_t) : 0) + PACKED_FLAGS] & 1) != 0;
     if (bulk != HG_BULK_NULL) {
-        for (unsigned i = 0; i < TRANSFERS_MAX && fuzz.left > 0; i++) {
-            access_try(&fuzz, bulk);
-            transfer_try(&fuzz, bulk);
+        for (unsigned i = 0; i < TRANSFERS_MAX && fuzz->left > 0; i++) {
+            access_try(fuzz, bulk);
+            transfer_try(fuzz, bulk);
         }
         pack_again(bulk);
         FUZZ_CHECK(HG_Bulk_free(bulk) == HG_SUCCESS);
@@ -293,6 +281,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     memory_check(has_data);
     world_close();
-    FUZZ_CHECK(fuzz_live() == live);
-    return 0;
 }

@@ -11,29 +11,47 @@
 
 enum { SPOILS_MAX = 7 };
 
-void fuzz_start(void)
-{
-    FILE *nowhere = fopen("/dev/null", "w");
-
-    FUZZ_CHECK(nowhere != NULL);
-    HG_Set_log_stream("debug", nowhere);
-    HG_Set_log_stream("warning", nowhere);
-    HG_Set_log_stream("error", nowhere);
-    HG_Set_log_level("warning");
-}
-
 void fuzz_fail(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: %s does not hold\n", file, line, what);
     abort();
 }
 
-uint64_t fuzz_live(void)
+/* Live heap blocks of the library. */
+static uint64_t heap_live(void)
 {
     struct amg_mem_stats stats;
 
     amg_mem_stats_get(&stats);
     return stats.live;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    FILE *nowhere = fopen("/dev/null", "w");
+    const uint8_t nothing = 0;
+    struct fuzz fuzz = {&nothing, 0};
+
+    (void)argc;
+    (void)argv;
+    FUZZ_CHECK(nowhere != NULL);
+    /* Log lines are formatted, so that arguments are read, but not written. */
+    HG_Set_log_stream("debug", nowhere);
+    HG_Set_log_stream("warning", nowhere);
+    HG_Set_log_stream("error", nowhere);
+    HG_Set_log_level("warning");
+    fuzz_run(&fuzz);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct fuzz fuzz = {data, len};
+    uint64_t live = heap_live();
+
+    fuzz_run(&fuzz);
+    FUZZ_CHECK(heap_live() == live);
+    return 0;
 }
 
 /* The next `len` bytes as a number of at most eight. */

@@ -107,21 +107,11 @@ static void calls_pack(struct fuzz *fuzz)
     }
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_run(struct fuzz *fuzz)
 {
-    (void)argc;
-    (void)argv;
-    fuzz_start();
-    return 0;
-}
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-    struct fuzz fuzz = {data, len};
-
-    if (fuzz_u8(&fuzz) % 2 == 0)
-        any_read(&fuzz);
+    if (fuzz_u8(fuzz) % 2 == 0)
+        any_read(fuzz);
     else
-        calls_pack(&fuzz);
-    return 0;
+        calls_pack(fuzz);
 }

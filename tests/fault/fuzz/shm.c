@@ -245,25 +245,10 @@ static void step_run(struct fuzz *fuzz, enum step step)
     }
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+void fuzz_run(struct fuzz *fuzz)
 {
-    (void)argc;
-    (void)argv;
-    fuzz_start();
-    shm_open(0);
+    shm_open(fuzz_u8(fuzz));
+    for (unsigned i = 0; i < STEPS_MAX && fuzz->left > 0; i++)
+        step_run(fuzz, (enum step)(fuzz_u8(fuzz) % STEP_COUNT));
     shm_close();
-    return 0;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-    struct fuzz fuzz = {data, len};
-    uint64_t live = fuzz_live();
-
-    shm_open(fuzz_u8(&fuzz));
-    for (unsigned i = 0; i < STEPS_MAX && fuzz.left > 0; i++)
-        step_run(&fuzz, (enum step)(fuzz_u8(&fuzz) % STEP_COUNT));
-    shm_close();
-    FUZZ_CHECK(fuzz_live() == live);
-    return 0;
 }

@@ -4,7 +4,7 @@
  * buffers; between the steps of their readers, not during one. Its peers stay
  * safe: operations complete, arrivals are no longer than messages, and both
  * sides close without leaks. */
-#include "shm.h"
+#include "world.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shm.h"
+#include "world.h"
 #include "shm/shm_transport.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Environment of the target `shm`: two domains of the driver in one process,
  * each a peer of the other, with operations of the contract in flight. */
-#ifndef TESTS_FAULT_FUZZ_SHM_H
-#define TESTS_FAULT_FUZZ_SHM_H
+#ifndef TESTS_FAULT_FUZZ_WORLD_H
+#define TESTS_FAULT_FUZZ_WORLD_H
 
 #include "base/mem.h"
 #include "fuzz.h"

@@ -4,29 +4,24 @@
  * buffers; between the steps of their readers, not during one. Its peers stay
  * safe: operations complete, arrivals are no longer than messages, and both
  * sides close without leaks. */
-#include "world.h"
-
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "shm/shm_bulk.h"
+#include "shm/shm_domain.h"
+#include "shm/shm_transport.h"
+#include "world.h"
 
 enum {
     STEPS_MAX = 32,
+    POLLS_MAX = 128, /* of a step */
+    MEMORY = 3 * 65536,
+    MESSAGE = 256,
+    ROOM = MESSAGE * AMG_ROOM_FACTOR, /* the longest in a msgbuf, */
+    LONGEST = AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN, /* and at all */
     SLOTS = 3,   /* written to: more are not in use */
     ENTRIES = 4, /* likewise */
-};
-
-enum step {
-    STEP_SPOIL,  /* writes into a segment */
-    STEP_SPEAK,  /* puts a cell into a ring, with the right sequence number */
-    STEP_CLAIM,  /* claims a slot, under any name */
-    STEP_ASK,    /* a valid request */
-    STEP_MOVE,   /* a put or get, valid or with an altered key */
-    STEP_POLL,   /* one side polls */
-    STEP_ANSWER, /* arrivals, or drops them */
-    STEP_SLEEP,  /* announces that it will block */
-    STEP_CANCEL,
-    STEP_COUNT
 };
 
 /* A part of a segment that is worth corrupting. */
@@ -46,7 +41,7 @@ static struct part part_choose(
     case 0:
         return (struct part){region->head, sizeof(*region->head)};
     case 1:
-        return (struct part){&region->contexts[index % SHM_CONTEXTS],
+        return (struct part){&region->contexts[index % WORLD_CONTEXTS],
             sizeof(struct amg_shm_context)};
     case 2:
         return (struct part){
@@ -58,7 +53,7 @@ static struct part part_choose(
             sizeof(struct amg_shm_cell)};
     case 5:
         return (struct part){
-            amg_shm_region_msgbuf(region, index % ENTRIES), SHM_ROOM};
+            amg_shm_region_msgbuf(region, index % ENTRIES), ROOM};
     case 6:
         return (struct part){
             table, offsetof(struct amg_shm_key_table, accessors)};
@@ -74,8 +69,10 @@ static struct part part_choose(
     }
 }
 
-static void spoil(struct fuzz *fuzz, struct shm_side *side)
+/* Step: writes into a segment. */
+static void spoil(struct fuzz *fuzz, const struct world_step *step)
 {
+    struct world_side *side = step->side;
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);
     uint8_t which = fuzz_u8(fuzz);
     struct part part = part_choose(domain, which, fuzz_u8(fuzz));
@@ -107,9 +104,11 @@ static uint32_t shm_block_first(unsigned kind)
     return index;
 }
 
-/* The other side's writer puts a message that the driver would not send. */
-static void speak(struct fuzz *fuzz, struct shm_side *side)
+/* Step: the other side's writer puts a message that the driver would not send
+ * into its ring, with the right sequence number. */
+static void speak(struct fuzz *fuzz, const struct world_step *step)
 {
+    struct world_side *side = step->side;
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);
     uint32_t slot = fuzz_u8(fuzz) % SLOTS;
     struct amg_shm_inring *inring = domain->inrings[slot];
@@ -133,7 +132,7 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
             (uint32_t)fuzz_near(fuzz, is_block ? shm_block_first(kind) : 0);
         cell.out_of_line.len = (uint32_t)fuzz_near(fuzz,
             is_block && kind < AMG_SHM_BLOCK_KINDS ? amg_shm_block_cap(kind)
-                                                   : SHM_ROOM);
+                                                   : ROOM);
     } else if (cell.kind % 16 >= AMG_SHM_BULK) {
         struct amg_shm_bulk_request ask;
 
@@ -141,7 +140,7 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
         memcpy(&ask.key, side->key.bytes, sizeof(ask.key));
         ask.offset = fuzz_near(fuzz, 0);
         ask.rest = fuzz_near(fuzz, 100);
-        ask.segment = fuzz_u8(fuzz) % (SHM_SHOWN + 2);
+        ask.segment = fuzz_u8(fuzz) % (WORLD_SHOWN + 2);
         ask.goes_on = ask.segment % 2;
         ask.len = (uint32_t)fuzz_near(fuzz, 100);
         ask.bounce = (uint32_t)fuzz_near(fuzz, 0);
@@ -159,13 +158,15 @@ static void speak(struct fuzz *fuzz, struct shm_side *side)
     side->is_mad = true;
 }
 
-static void claim(struct fuzz *fuzz, struct shm_side *side)
+/* Step: claims a slot, under any name. */
+static void claim(struct fuzz *fuzz, const struct world_step *step)
 {
+    struct world_side *side = step->side;
     struct amg_shm_domain *domain = amg_shm_domain_of(side->domain);
     struct amg_shm_domain *named =
-        amg_shm_domain_of(shm_sides[fuzz_u8(fuzz) % SHM_SIDES].domain);
+        amg_shm_domain_of(world_sides[fuzz_u8(fuzz) % WORLD_SIDES].domain);
     uint32_t slot = fuzz_u8(fuzz) % SLOTS;
-    uint8_t context = fuzz_u8(fuzz) % SHM_CONTEXTS;
+    uint8_t context = fuzz_u8(fuzz) % WORLD_CONTEXTS;
     struct amg_shm_ring *ring = &domain->region.rings[slot];
     uint8_t how = fuzz_u8(fuzz);
 
@@ -183,72 +184,93 @@ static void claim(struct fuzz *fuzz, struct shm_side *side)
     side->is_mad = true;
 }
 
-static void move(struct fuzz *fuzz, struct shm_side *side)
+static void copy_choose(struct fuzz *fuzz)
 {
-    const struct shm_side *other = &shm_sides[side == &shm_sides[0] ? 1 : 0];
-    uint8_t how = fuzz_u8(fuzz);
-    struct amg_segment said[SHM_SEGMENTS];
-    uint8_t cuts[SHM_SEGMENTS] = {0};
-    struct amg_remote remote = {
-        .key = other->key,
-        .at = {said, how / 16 % SHM_SEGMENTS + 1,
-            fuzz_u8(fuzz) % (SHM_SHOWN + 1), fuzz_near(fuzz, 0)},
+    static const char *const ways[] = {"auto", "direct", "cma", "segment"};
+
+    FUZZ_CHECK(setenv("AMALGAM_SHM_COPY", ways[fuzz_u8(fuzz) % 4], 1) == 0);
+}
+
+/* Of the shared heap of each side. */
+static struct amg_mapping mappings[WORLD_SIDES];
+
+static void side_open(struct world_side *side)
+{
+    struct amg_mapping *mapping = &mappings[side - world_sides];
+    struct amg_area area;
+    const struct amg_open how = {
+        .info = "",
+        .is_listening = true,
+        .message_len = MESSAGE,
+        .credits = WORLD_CREDITS,
+        .max_contexts = WORLD_CONTEXTS,
+        .area = &area,
     };
-    uint64_t len = fuzz_near(fuzz, 1000);
 
-    /* A descriptor need not be true. */
-    for (unsigned i = 0; i < SHM_SEGMENTS; i++)
-        said[i] = (struct amg_segment){other->memory, fuzz_near(fuzz, 100)};
-    (void)fuzz_bytes(fuzz, cuts, sizeof(cuts));
-
-    if ((how & 2) != 0)
-        fuzz_spoil(fuzz, remote.key.bytes, sizeof(remote.key.bytes));
-    if ((how & 4) != 0)
-        len = (uint64_t)fuzz_u16(fuzz) * 2;
-    shm_move(side, &remote, cuts, len, (how & 1) != 0);
+    FUZZ_CHECK(amg_mapping_open("fuzz", MEMORY, mapping) == HG_SUCCESS);
+    area = (struct amg_area){mapping->base, mapping->len, mapping->fd};
+    FUZZ_CHECK(
+        amg_shm_transport.domain.open(&how, &side->domain) == HG_SUCCESS);
+    side->memory = calloc(1, MEMORY);
+    FUZZ_CHECK(side->memory != NULL);
+    side->other_memory = mapping->base;
 }
 
-static void step_run(struct fuzz *fuzz, enum step step)
+static void side_close(struct world_side *side)
 {
-    uint8_t how = fuzz_u8(fuzz);
-    struct shm_side *side = &shm_sides[how % SHM_SIDES];
-
-    how /= SHM_SIDES;
-    switch (step) {
-    case STEP_SPOIL:
-        spoil(fuzz, side);
-        break;
-    case STEP_SPEAK:
-        speak(fuzz, side);
-        break;
-    case STEP_CLAIM:
-        claim(fuzz, side);
-        break;
-    case STEP_ASK:
-        shm_ask(side, how % 2, how / 2 % 3, fuzz_u16(fuzz), how / 8 % 4 != 0);
-        break;
-    case STEP_MOVE:
-        move(fuzz, side);
-        break;
-    case STEP_ANSWER:
-        shm_release(side, how % 4 != 0);
-        break;
-    case STEP_SLEEP:
-        (void)side->eps[how % 2]->transport->ep.arm(side->eps[how % 2]);
-        break;
-    case STEP_CANCEL:
-        shm_cancel();
-        break;
-    default:
-        shm_poll(side, how);
-        break;
-    }
+    amg_shm_transport.domain.close(side->domain);
+    amg_mapping_close(&mappings[side - world_sides]);
+    free(side->memory);
 }
 
-void fuzz_run(struct fuzz *fuzz)
+/* The table may name a live process as accessor that never leaves. */
+static void accessors_clear(struct world_side *side)
 {
-    shm_open(fuzz_u8(fuzz));
-    for (unsigned i = 0; i < STEPS_MAX && fuzz->left > 0; i++)
-        step_run(fuzz, (enum step)(fuzz_u8(fuzz) % STEP_COUNT));
-    shm_close();
+    struct amg_shm_key_table *table =
+        amg_shm_domain_of(side->domain)->region.keys;
+
+    FUZZ_CHECK(side->is_mad);
+    memset((void *)table->accessors, 0, sizeof(table->accessors));
 }
+
+static void nothing_calm(void)
+{
+}
+
+static void nothing_wait(struct world_side *side, bool is_long)
+{
+    (void)side;
+    (void)is_long;
+}
+
+/* Their places are those in the corpus. */
+static const world_step_fn steps[] = {
+    spoil,
+    speak,
+    claim,
+    world_ask,
+    world_move,
+    world_turn,
+    world_answer,
+    world_sleep,
+    world_cancel,
+};
+
+const struct world_medium world_medium = {
+    .driver = &amg_shm_transport,
+    .memory_len = MEMORY,
+    .longest = LONGEST,
+    .is_cut = true,
+    .liar_odds = 1,
+    .polls_max = POLLS_MAX,
+    .steps_max = STEPS_MAX,
+    .step_count = sizeof(steps) / sizeof(steps[0]),
+    .steps = steps,
+    .begin = copy_choose,
+    .open = side_open,
+    .close = side_close,
+    .meets_first = false, /* a first contact may find corrupted segments */
+    .calm = nothing_calm,
+    .wait = nothing_wait,
+    .free_memory = accessors_clear,
+};

@@ -1,56 +1,98 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Environment of the target `shm`: two domains of the driver in one process,
- * each a peer of the other, with operations of the contract in flight. */
+/* World of a target that feeds a driver: two domains of the driver in one
+ * process, each a peer of the other, with operations of the contract in flight.
+ *
+ * A target has `world_medium`: how to open a domain, and the steps of which an
+ * input is a sequence. Steps that attack are the target's; steps that use the
+ * driver as the library does are functions of this file. */
 #ifndef TESTS_FAULT_FUZZ_WORLD_H
 #define TESTS_FAULT_FUZZ_WORLD_H
 
-#include "base/mem.h"
 #include "fuzz.h"
-#include "shm/shm_domain.h"
+#include "transport/transport.h"
 
 enum {
-    SHM_SIDES = 2,
-    SHM_CONTEXTS = 2,
-    SHM_MEMORY = 3 * 65536,
-    SHM_MESSAGE = 256,
-    SHM_ROOM = SHM_MESSAGE * AMG_ROOM_FACTOR, /* the longest in a msgbuf, */
-    SHM_LONGEST = AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN, /* and at all */
-    SHM_SHOWN = 8,    /* segments that a side exposes */
-    SHM_SEGMENTS = 4, /* at most, of an operation, on each side */
+    WORLD_SIDES = 2,
+    WORLD_CONTEXTS = 2,
+    WORLD_SHOWN = 8,    /* segments that a side exposes */
+    WORLD_SEGMENTS = 4, /* at most, of an operation, on each side */
+    WORLD_CREDITS = 4,  /* of each side at the other */
 };
 
 /* One domain, and its objects. */
-struct shm_side {
+struct world_side {
     struct amg_domain *domain;
-    struct amg_ep *eps[SHM_CONTEXTS];
-    struct amg_peer *peer; /* the other side; NULL: not looked up yet */
-    struct amg_list held;  /* arrivals, answered or not */
+    struct amg_ep *eps[WORLD_CONTEXTS];
+    struct amg_peer *other; /* the other side; NULL: not looked up yet */
+    struct amg_peer *liar;  /* played by the target; NULL: there is none */
+    struct amg_list held;   /* arrivals, answered or not */
     struct amg_mem *mem;
     struct amg_key key;
-    uint8_t *memory;            /* even exposed segments */
-    struct amg_mapping mapping; /* of the shared heap; odd segments */
-    bool is_mad;                /* its segment was corrupted */
-    bool is_astray;             /* and its table of exposed memory */
+    uint8_t *memory;       /* even exposed segments */
+    uint8_t *other_memory; /* odd exposed segments */
+    bool is_mad;           /* its own memory was corrupted */
+    bool is_astray;        /* its table of exposed memory was corrupted, too */
 };
 
-extern struct shm_side shm_sides[SHM_SIDES];
+extern struct world_side world_sides[WORLD_SIDES];
 
-/* `copy` chooses the way of bulk data. */
-void shm_open(unsigned copy);
-/* Completes all operations, and closes both sides; nothing may be left. */
-void shm_close(void);
+/* One step of an input. */
+struct world_step {
+    struct world_side *side;
+    bool of_liar; /* with the liar, rather than the other side */
+    uint8_t how;
+};
 
-/* Looks the other side up, once. */
-bool shm_meet(struct shm_side *side);
-void shm_ask(struct shm_side *side, uint8_t context, uint8_t target_context,
-    uint32_t len, bool wants_reply);
-/* `cuts` says how to split the local memory into segments. */
-void shm_move(struct shm_side *side, const struct amg_remote *remote,
-    const uint8_t cuts[SHM_SEGMENTS], uint64_t len, bool is_put);
-void shm_poll(struct shm_side *side, unsigned times);
-/* Cancels all operations in flight. */
-void shm_cancel(void);
-/* Answers or drops, and releases, all arrivals. */
-void shm_release(struct shm_side *side, bool answers);
+typedef void (*world_step_fn)(struct fuzz *fuzz, const struct world_step *step);
+
+/* What differs between the drivers. */
+struct world_medium {
+    const struct amg_transport *driver;
+    uint32_t memory_len; /* of each memory of a side */
+    uint32_t longest;    /* message that may arrive */
+    bool is_cut;         /* local memory is cut into segments by the input */
+    unsigned liar_odds;  /* this many steps of a kind to one with the other
+                          * side; 1: none is with the liar */
+    unsigned polls_max;  /* of a step */
+    unsigned steps_max;  /* of an input */
+    unsigned step_count;
+    const world_step_fn *steps;
+
+    /* An input begins; it may choose settings. */
+    void (*begin)(struct fuzz *fuzz);
+    /* Opens the domain, finds the liar, and sets both memories. */
+    void (*open)(struct world_side *side);
+    /* Undoes `open`, after endpoints were closed and memory was taken back. */
+    void (*close)(struct world_side *side);
+    /* The two sides know each other before the input begins. */
+    bool meets_first;
+    /* The medium of both sides works again. */
+    void (*calm)(void);
+    /* A tenth of a second passes; with `is_long`, any deadline. */
+    void (*wait)(struct world_side *side, bool is_long);
+    /* Ends the access that keeps exposed memory busy. */
+    void (*free_memory)(struct world_side *side);
+};
+
+/* The target's. */
+extern const struct world_medium world_medium;
+
+struct world_side *world_other(const struct world_side *side);
+
+/* Polls all contexts of a side. */
+void world_poll(struct world_side *side, unsigned times);
+
+/* Step: a valid request. */
+void world_ask(struct fuzz *fuzz, const struct world_step *step);
+/* Step: a put or get, valid, or with an altered key. */
+void world_move(struct fuzz *fuzz, const struct world_step *step);
+/* Step: one side polls. */
+void world_turn(struct fuzz *fuzz, const struct world_step *step);
+/* Step: answers or drops, and releases, all arrivals. */
+void world_answer(struct fuzz *fuzz, const struct world_step *step);
+/* Step: announces that it will block. */
+void world_sleep(struct fuzz *fuzz, const struct world_step *step);
+/* Step: cancels all operations in flight. */
+void world_cancel(struct fuzz *fuzz, const struct world_step *step);
 
 #endif

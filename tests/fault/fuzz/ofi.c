@@ -4,34 +4,30 @@
  * It may listen: most of its messages use the numbers that it was sent. Two
  * good peers beside it communicate undisturbed, operations complete, and
  * nothing leaks. */
-#include "ofi.h"
-
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
+#include "ofi_backend/ofi_domain.h"
+#include "ofi_backend/ofi_peer.h"
 #include "ofi_backend/ofi_wire.h"
+#include "ofi_fake.h"
 #include "transport/pack.h"
+#include "world.h"
 
 enum {
-    PARTS_MAX = 6,
     STEPS_MAX = 48,
+    POLLS_MAX = 8, /* of a step */
+    LIAR_ODDS = 4, /* three of four steps are with the liar */
+    MEMORY = 65536,
+    MESSAGE = 512,
+    ROOM = MESSAGE * AMG_ROOM_FACTOR, /* the longest message */
+    PORT = 1000,                      /* of the first side; the other follows */
+    PEERS_MAX = 300,
+    PARTS_MAX = 6,
     COOKIES = 4, /* remembered, of each kind */
     ROWS = 6,
-};
-
-enum step {
-    STEP_HELLO,  /* the liar sends a CONNECT, in its own or another name */
-    STEP_BYTES,  /* garbage */
-    STEP_SPEAK,  /* a message with valid names */
-    STEP_FORGE,  /* one in the name of the good peer */
-    STEP_ASK,    /* a valid request of the liar or the other side */
-    STEP_MOVE,   /* a valid put or get of the same */
-    STEP_POLL,   /* one side polls */
-    STEP_ANSWER, /* arrivals, or drops them */
-    STEP_NET,    /* posts find no room; reads and writes do not complete */
-    STEP_WAIT,   /* time passes */
-    STEP_SLEEP,  /* announces that it will block */
-    STEP_CANCEL,
-    STEP_COUNT
 };
 
 /* Knowledge of the liar about each side. */
@@ -41,12 +37,12 @@ static struct lesson {
     uint32_t said; /* its messages, except CONNECTs */
     uint32_t cookies[AMG_OFI_KIND_COUNT][COOKIES];
     unsigned heard[AMG_OFI_KIND_COUNT];
-} lessons[OFI_SIDES];
+} lessons[WORLD_SIDES];
 
 /* A message before it is sent. */
 struct draft {
     struct amg_ofi_header header;
-    uint8_t body[OFI_ROOM];
+    uint8_t body[ROOM];
     size_t len; /* of the body */
 };
 
@@ -76,15 +72,15 @@ static void liar_hear(const uint8_t *bytes, size_t len)
     unsigned kind = 0;
     unsigned side = 0;
 
-    FUZZ_CHECK(len >= sizeof(header) && len <= OFI_ROOM);
+    FUZZ_CHECK(len >= sizeof(header) && len <= ROOM);
     memcpy(&header, bytes, sizeof(header));
     kind = header.kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
     FUZZ_CHECK(kind < AMG_OFI_KIND_COUNT);
     if (kind == AMG_OFI_CONNECT || kind == AMG_OFI_ACCEPT) {
         memcpy(&connect, bytes + sizeof(header), sizeof(connect));
         memcpy(&addr, connect.addr, sizeof(addr));
-        side = ntohs(addr.sin_port) - OFI_PORT;
-        FUZZ_CHECK(side < OFI_SIDES);
+        side = ntohs(addr.sin_port) - PORT;
+        FUZZ_CHECK(side < WORLD_SIDES);
         lessons[side].token = connect.token;
         if (kind == AMG_OFI_CONNECT)
             lessons[side].seq = connect.seq;
@@ -93,7 +89,7 @@ static void liar_hear(const uint8_t *bytes, size_t len)
         return;
     }
     /* The end of its token names each side, if it is truthful. */
-    side = header.token % OFI_SIDES;
+    side = header.token % WORLD_SIDES;
     lessons[side].said++;
     if (kind == AMG_OFI_PACK)
         pack_hear(&lessons[side], bytes + sizeof(header),
@@ -102,14 +98,19 @@ static void liar_hear(const uint8_t *bytes, size_t len)
         cookie_hear(&lessons[side], kind, header.cookie);
 }
 
+static unsigned side_index(const struct world_step *step)
+{
+    return (unsigned)(step->side - world_sides);
+}
+
 static void draft_send(const struct draft *draft, unsigned side)
 {
-    uint8_t bytes[sizeof(draft->header) + OFI_ROOM];
+    uint8_t bytes[sizeof(draft->header) + ROOM];
 
     memcpy(bytes, &draft->header, sizeof(draft->header));
     memcpy(bytes + sizeof(draft->header), draft->body, draft->len);
     ofi_fake_say(
-        (uint16_t)(OFI_PORT + side), bytes, sizeof(draft->header) + draft->len);
+        (uint16_t)(PORT + side), bytes, sizeof(draft->header) + draft->len);
 }
 
 /* The port of an address to connect to. */
@@ -117,9 +118,9 @@ static uint16_t port_choose(struct fuzz *fuzz, unsigned side)
 {
     switch (fuzz_u8(fuzz) % 8) {
     case 0:
-        return (uint16_t)(OFI_PORT + side);
+        return (uint16_t)(PORT + side);
     case 1:
-        return (uint16_t)(OFI_PORT + 1 - side);
+        return (uint16_t)(PORT + 1 - side);
     case 2:
         return (uint16_t)(30000 + fuzz_u8(fuzz));
     default:
@@ -133,15 +134,17 @@ static void counts_choose(struct fuzz *fuzz, const struct lesson *lesson,
 {
     uint8_t how = fuzz_u8(fuzz);
 
-    connect->credits = (uint16_t)(how % 2 == 0 ? OFI_CREDITS : fuzz_u8(fuzz));
+    connect->credits = (uint16_t)(how % 2 == 0 ? WORLD_CREDITS : fuzz_u8(fuzz));
     connect->seq = how / 2 % 4 == 3 ? fuzz_u16(fuzz) : lesson->seq;
     connect->received = how / 8 % 4 == 3
                             ? (uint32_t)fuzz_near(fuzz, lesson->said)
                             : lesson->said;
 }
 
-static void connect_send(struct fuzz *fuzz, unsigned side)
+/* Step: a CONNECT of the liar, in its own or another name. */
+static void connect_send(struct fuzz *fuzz, const struct world_step *step)
 {
+    unsigned side = side_index(step);
     struct draft draft = {.len = sizeof(struct amg_ofi_connect)};
     struct sockaddr_in addr;
     struct amg_ofi_connect connect = {
@@ -150,7 +153,7 @@ static void connect_send(struct fuzz *fuzz, unsigned side)
         .addr_len = sizeof(addr),
         .token = 8 + side,
         .incarnation = 5,
-        .message_len = OFI_ROOM,
+        .message_len = ROOM,
     };
     uint8_t how = fuzz_u8(fuzz);
 
@@ -158,13 +161,13 @@ static void connect_send(struct fuzz *fuzz, unsigned side)
     counts_choose(fuzz, &lessons[side], &connect);
     memcpy(connect.addr, &addr, sizeof(addr));
     connect.version += how % 16 == 1 ? 1 : 0;
-    connect.token += how % 16 == 2 ? OFI_SIDES : 0;
+    connect.token += how % 16 == 2 ? WORLD_SIDES : 0;
     connect.incarnation += how % 16 == 3 ? 1 : 0;
     memcpy(draft.body, &connect, sizeof(connect));
     if (how % 16 == 4)
         fuzz_spoil(fuzz, draft.body, sizeof(connect));
     if (how % 16 == 5)
-        draft.len = fuzz_u16(fuzz) % (OFI_ROOM - sizeof(draft.header));
+        draft.len = fuzz_u16(fuzz) % (ROOM - sizeof(draft.header));
     draft.header = (struct amg_ofi_header){
         .kind = AMG_OFI_MAGIC | (how >= 64 ? AMG_OFI_ACCEPT : AMG_OFI_CONNECT),
         .token = lessons[side].token,
@@ -172,14 +175,15 @@ static void connect_send(struct fuzz *fuzz, unsigned side)
     draft_send(&draft, side);
 }
 
-static void bytes_say(struct fuzz *fuzz, unsigned side)
+/* Step: garbage. */
+static void bytes_say(struct fuzz *fuzz, const struct world_step *step)
 {
     static uint8_t bytes[200000]; /* larger than any buffer */
     uint8_t how = fuzz_u8(fuzz);
     size_t len =
-        how % 4 == 0 ? sizeof(bytes) : fuzz_bytes(fuzz, bytes, 3 * OFI_ROOM);
+        how % 4 == 0 ? sizeof(bytes) : fuzz_bytes(fuzz, bytes, 3 * ROOM);
 
-    ofi_fake_say((uint16_t)(OFI_PORT + side), bytes, len);
+    ofi_fake_say((uint16_t)(PORT + side_index(step)), bytes, len);
 }
 
 /* A cookie that some message to the liar had, or any. */
@@ -210,8 +214,8 @@ static size_t access_fill(
     size_t more = kind == AMG_OFI_PUT ? fuzz_u16(fuzz) % 1500 : 0;
 
     memset(&access, 0, sizeof(access));
-    memcpy(&access.key, ofi_sides[side].key.bytes, sizeof(access.key));
-    access.segment = fuzz_u8(fuzz) % (OFI_SHOWN + 2);
+    memcpy(&access.key, world_sides[side].key.bytes, sizeof(access.key));
+    access.segment = fuzz_u8(fuzz) % (WORLD_SHOWN + 2);
     access.into = fuzz_near(fuzz, 0);
     access.len = fuzz_near(fuzz, kind == AMG_OFI_PUT ? more : 100);
     access.left = fuzz_near(fuzz, access.len);
@@ -250,7 +254,7 @@ static size_t pack_fill(struct fuzz *fuzz, const struct lesson *lesson,
     uint32_t count = 1 + fuzz_u8(fuzz) % PARTS_MAX;
     size_t len = 0;
 
-    memset(body, 0, OFI_ROOM - 100);
+    memset(body, 0, ROOM - 100);
     for (uint32_t i = 0; i < count; i++) {
         uint8_t how = fuzz_u8(fuzz);
         unsigned kind = how < 240 ? AMG_OFI_REQUEST + how % 5 : how % 32;
@@ -285,7 +289,7 @@ static size_t body_fill(struct fuzz *fuzz, unsigned side, unsigned kind,
     case AMG_OFI_GRANT:
         return grant_fill(fuzz, body);
     case AMG_OFI_LEASE:
-        memcpy(body, ofi_sides[side].key.bytes, sizeof(struct amg_ofi_key));
+        memcpy(body, world_sides[side].key.bytes, sizeof(struct amg_ofi_key));
         return sizeof(struct amg_ofi_lease_ask);
     case AMG_OFI_REFUSE:
     case AMG_OFI_DONE:
@@ -296,7 +300,7 @@ static size_t body_fill(struct fuzz *fuzz, unsigned side, unsigned kind,
     case AMG_OFI_REQUEST:
     case AMG_OFI_ONEWAY:
     case AMG_OFI_REPLY:
-        return fuzz_near(fuzz, 100) % (OFI_ROOM - 100);
+        return fuzz_near(fuzz, 100) % (ROOM - 100);
     case AMG_OFI_PACK:
         return pack_fill(fuzz, &lessons[side], body, ret_count);
     default:
@@ -304,12 +308,12 @@ static size_t body_fill(struct fuzz *fuzz, unsigned side, unsigned kind,
     }
 }
 
-static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
+static void say(struct fuzz *fuzz, unsigned side, bool is_forged)
 {
     struct draft draft;
     const struct lesson *lesson = &lessons[side];
     const struct amg_ofi_domain *domain =
-        amg_ofi_domain_of(ofi_sides[side].domain);
+        amg_ofi_domain_of(world_sides[side].domain);
     unsigned kind = 1 + fuzz_u8(fuzz) % (AMG_OFI_KIND_COUNT - 1);
     uint8_t how = fuzz_u8(fuzz);
 
@@ -330,92 +334,165 @@ static void speak(struct fuzz *fuzz, unsigned side, bool is_forged)
         draft.header.token = fuzz_u8(fuzz);
     draft.len = body_fill(fuzz, side, kind, draft.body, &draft.header.cookie);
     if (how % 16 == 15)
-        draft.len = fuzz_u16(fuzz) % (OFI_ROOM - 100);
+        draft.len = fuzz_u16(fuzz) % (ROOM - 100);
     draft_send(&draft, side);
 }
 
-static void move(struct fuzz *fuzz, unsigned side, bool of_liar)
+/* Step: a message with valid names. */
+static void speak(struct fuzz *fuzz, const struct world_step *step)
 {
-    uint8_t how = fuzz_u8(fuzz);
-    struct amg_segment said[OFI_SEGMENTS];
-    struct amg_remote remote = {
-        .key = ofi_sides[1 - side].key,
-        .at = {said, how / 16 % OFI_SEGMENTS + 1,
-            fuzz_u8(fuzz) % (OFI_SHOWN + 1), fuzz_near(fuzz, 0)},
-    };
-    uint64_t len = fuzz_near(fuzz, 1000);
-
-    /* A descriptor need not be true. */
-    for (unsigned i = 0; i < OFI_SEGMENTS; i++)
-        said[i] = (struct amg_segment){NULL, fuzz_near(fuzz, 10000)};
-    if ((how & 2) != 0)
-        fuzz_spoil(fuzz, remote.key.bytes, sizeof(struct amg_ofi_key));
-    if ((how & 4) != 0)
-        len = fuzz_u16(fuzz);
-    ofi_move(&ofi_sides[side], of_liar, &remote, len, (how & 1) != 0);
+    say(fuzz, side_index(step), false);
 }
 
-static void net_change(struct fuzz *fuzz, uint8_t how)
+/* Step: a message in the name of the good peer. */
+static void forge(struct fuzz *fuzz, const struct world_step *step)
 {
-    ofi_fake.holds = how % 2 != 0;
-    ofi_fake.full = how % 4 > 1 ? fuzz_u32(fuzz) : 0;
+    say(fuzz, side_index(step), true);
 }
 
-static void step_run(struct fuzz *fuzz, enum step step)
+/* Step: posts find no room; reads and writes do not complete. */
+static void net_change(struct fuzz *fuzz, const struct world_step *step)
 {
-    uint8_t how = fuzz_u8(fuzz);
-    unsigned index = how % OFI_SIDES;
-    struct ofi_side *side = &ofi_sides[index];
-    bool of_liar = how / 2 % 4 != 0;
+    ofi_fake.holds = step->how % 2 != 0;
+    ofi_fake.full = step->how % 4 > 1 ? fuzz_u32(fuzz) : 0;
+}
 
-    how /= 8;
-    switch (step) {
-    case STEP_HELLO:
-        connect_send(fuzz, index);
-        break;
-    case STEP_BYTES:
-        bytes_say(fuzz, index);
-        break;
-    case STEP_SPEAK:
-    case STEP_FORGE:
-        speak(fuzz, index, step == STEP_FORGE);
-        break;
-    case STEP_ASK:
-        ofi_ask(
-            side, of_liar, how % 2, how / 2 % 3, fuzz_u16(fuzz), how / 8 != 0);
-        break;
-    case STEP_MOVE:
-        move(fuzz, index, of_liar);
-        break;
-    case STEP_ANSWER:
-        ofi_release(side, how % 4 != 0);
-        break;
-    case STEP_NET:
-        net_change(fuzz, how);
-        break;
-    case STEP_WAIT:
-        ofi_wait(side, false);
-        ofi_poll(side, 1);
-        break;
-    case STEP_SLEEP:
-        (void)side->eps[how % 2]->transport->ep.arm(side->eps[how % 2]);
-        break;
-    case STEP_CANCEL:
-        ofi_cancel();
-        break;
-    default:
-        ofi_poll(side, how % 8 + 1);
-        break;
+static void net_calm(void)
+{
+    ofi_fake.full = 0;
+    ofi_fake.holds = false;
+}
+
+/* The clock of the driver, in place of the library's: waits take no time, but
+ * bring deadlines nearer. */
+static uint64_t napped_ns;
+
+uint64_t amg_clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 * AMG_NS_PER_MS + (uint64_t)now.tv_nsec +
+           napped_ns;
+}
+
+uint64_t amg_clock_deadline_ns(unsigned timeout_ms)
+{
+    return amg_clock_ns() + (uint64_t)timeout_ms * AMG_NS_PER_MS;
+}
+
+void amg_clock_sleep_ns(uint64_t ns)
+{
+    napped_ns += ns;
+}
+
+static void peers_wait(struct world_side *side, bool is_long)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(side->domain);
+    struct amg_link *link = amg_list_first(&domain->peers.all);
+    unsigned count = 0;
+
+    domain->clock.tick_ns = 0;
+    for (; link != NULL; link = amg_list_next(&domain->peers.all, link)) {
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
+
+        peer->conn.retry_ns = 0;
+        if (is_long)
+            peer->conn.deadline_ns = 0;
+        count++;
     }
+    FUZZ_CHECK(count <= PEERS_MAX);
 }
 
-void fuzz_run(struct fuzz *fuzz)
+/* Step: time passes. */
+static void pass(struct fuzz *fuzz, const struct world_step *step)
 {
+    (void)fuzz;
+    peers_wait(step->side, false);
+    world_poll(step->side, 1);
+}
+
+static void net_begin(struct fuzz *fuzz)
+{
+    (void)fuzz;
     ofi_fake_use();
     ofi_fake.tap = liar_hear;
     memset(lessons, 0, sizeof(lessons));
-    ofi_open();
-    for (unsigned i = 0; i < STEPS_MAX && fuzz->left > 0; i++)
-        step_run(fuzz, (enum step)(fuzz_u8(fuzz) % STEP_COUNT));
-    ofi_close();
+    net_calm();
 }
+
+static void side_open(struct world_side *side)
+{
+    const struct amg_open how = {
+        .info = "",
+        .protocol = "tcp",
+        .is_listening = true,
+        .message_len = MESSAGE,
+        .credits = WORLD_CREDITS,
+        .max_contexts = WORLD_CONTEXTS,
+    };
+
+    ofi_fake_port((uint16_t)(PORT + (side - world_sides)));
+    FUZZ_CHECK(
+        amg_ofi_transport.domain.open(&how, &side->domain) == HG_SUCCESS);
+    /* The kernel does not know the ports of this network. */
+    amg_ofi_domain_of(side->domain)->facts.is_tcp = false;
+    FUZZ_CHECK(amg_ofi_transport.addr.parse(side->domain,
+                   "ofi+tcp://127.0.0.1:60000", &side->liar) == HG_SUCCESS);
+    side->memory = calloc(2, MEMORY);
+    FUZZ_CHECK(side->memory != NULL);
+    side->other_memory = side->memory + MEMORY;
+}
+
+static void side_close(struct world_side *side)
+{
+    amg_ofi_transport.addr.unref(side->domain, side->liar);
+    amg_ofi_transport.domain.close(side->domain);
+    free(side->memory);
+    FUZZ_CHECK(side == &world_sides[0] || ofi_fake.live == 0);
+}
+
+/* The liar may keep a lease until it is lost. */
+static void liar_lose(struct world_side *side)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(side->domain);
+
+    amg_bias_lock(&domain->lock);
+    amg_ofi_connect_lost_locked(side->liar, "it lied");
+    amg_bias_unlock(&domain->lock);
+}
+
+/* Their places are those in the corpus. */
+static const world_step_fn steps[] = {
+    connect_send,
+    bytes_say,
+    speak,
+    forge,
+    world_ask,
+    world_move,
+    world_turn,
+    world_answer,
+    net_change,
+    pass,
+    world_sleep,
+    world_cancel,
+};
+
+const struct world_medium world_medium = {
+    .driver = &amg_ofi_transport,
+    .memory_len = MEMORY,
+    .longest = ROOM,
+    .is_cut = false,
+    .liar_odds = LIAR_ODDS,
+    .polls_max = POLLS_MAX,
+    .steps_max = STEPS_MAX,
+    .step_count = sizeof(steps) / sizeof(steps[0]),
+    .steps = steps,
+    .begin = net_begin,
+    .open = side_open,
+    .close = side_close,
+    .meets_first = true,
+    .calm = net_calm,
+    .wait = peers_wait,
+    .free_memory = liar_lose,
+};

@@ -51,8 +51,8 @@ struct world_medium {
     uint32_t memory_len; /* of each memory of a side */
     uint32_t longest;    /* message that may arrive */
     bool is_cut;         /* local memory is cut into segments by the input */
-    unsigned liar_odds;  /* this many steps of a kind to one with the other
-                          * side; 1: none is with the liar */
+    unsigned liar_odds;  /* one of so many steps is with the other side, the
+                          * rest with the liar; 1: there is no liar */
     unsigned polls_max;  /* of a step */
     unsigned steps_max;  /* of an input */
     unsigned step_count;

@@ -296,8 +296,6 @@ static hg_return_t transfer(margo_instance_id mid, const struct move *move,
     rc = transfer_post(mid, form, req, move);
     if (AMG_MARGO_HAS_MONITOR(mid))
         transfer_notify(form, req, move, MARGO_MONITOR_FN_END, rc, &uctx);
-    if (rc != HG_SUCCESS)
-        amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);
 }
 

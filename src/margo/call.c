@@ -292,8 +292,6 @@ static hg_return_t call(struct amg_margo_handle *data,
     else
         rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
     args->is_posted = rc == HG_SUCCESS;
-    if (rc != HG_SUCCESS)
-        amg_margo_operation_end(mid);
     return amg_margo_request_posted(form, req, rc);
 }
 

@@ -402,9 +402,12 @@ static hg_return_t request_wait_monitored(struct margo_request_struct *req)
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc)
 {
+    margo_instance_id mid = req->mid;
+
     if (rc != HG_SUCCESS) {
         if (req->is_kept)
             request_free(req);
+        amg_margo_operation_end(mid); /* then others may end the instance */
         return rc;
     }
     if (req->is_timed)

@@ -79,7 +79,8 @@ hg_return_t amg_margo_request_arm(
 
 /* Called after the post. After a success: waits for the operation in a form
  * that blocks, else gives the request to the program. After a failure: frees
- * the request. Returns the result, or `rc` of the post. */
+ * the request, and counts the end of its operation. Returns the result, or `rc`
+ * of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 

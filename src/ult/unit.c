@@ -93,8 +93,11 @@ static int unit_create(
 
 static void unit_destroy(struct unit *unit)
 {
+    uint64_t key = (uintptr_t)unit->unit;
+
     amg_lock_lock(&lock);
-    amg_map_remove(&units, (uintptr_t)unit->unit);
+    if (amg_map_get(&units, key) == unit) /* not that of a later pool */
+        amg_map_remove(&units, key);
     amg_lock_unlock(&lock);
     unit_end(unit->pool, unit->unit);
     amg_mem_free(unit);

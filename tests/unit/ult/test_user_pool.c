@@ -238,11 +238,68 @@ static void test_ready_pool_of_the_older_form_is_run(void **state)
     users_pool_run(pool);
 }
 
+/* A unit is the handle of its thread. */
+static ABT_unit same_unit_create(ABT_pool pool, ABT_thread thread)
+{
+    (void)pool;
+    return (ABT_unit)(void *)thread;
+}
+
+static void same_unit_free(ABT_pool pool, ABT_unit unit)
+{
+    (void)pool;
+    (void)unit;
+}
+
+static ABT_thread same_pop(ABT_pool pool, ABT_pool_context context)
+{
+    (void)pool;
+    (void)context;
+    return shelf.count == 0 ? ABT_THREAD_NULL
+                            : (ABT_thread)shelf.items[--shelf.count];
+}
+
+static void test_ready_pools_of_the_program_share_a_unit(void **state)
+{
+    ABT_pool_user_def def = ABT_POOL_USER_DEF_NULL;
+    ABT_pool pools[2] = {ABT_POOL_NULL, ABT_POOL_NULL};
+    ABT_thread thread = ABT_THREAD_NULL;
+    ABT_thread found = ABT_THREAD_NULL;
+    ABT_unit unit = ABT_UNIT_NULL;
+
+    (void)state;
+    shelf.count = 0;
+    ran = 0;
+    assert_int_equal(ABT_pool_user_def_create(same_unit_create, same_unit_free,
+                         shelf_is_empty, same_pop, shelf_push, &def),
+        ABT_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            ABT_pool_create(def, ABT_POOL_CONFIG_NULL, &pools[i]), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_create(pools[0], count_one, NULL,
+                         ABT_THREAD_ATTR_NULL, &thread),
+        ABT_SUCCESS);
+    assert_int_equal(ABT_pool_pop_thread(pools[0], &found), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_push_thread(pools[1], found), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_pop(pools[1], &unit), ABT_SUCCESS);
+    assert_int_equal(ABT_unit_get_thread(unit, &found), ABT_SUCCESS);
+    assert_ptr_equal(found, thread);
+    assert_int_equal(ABT_pool_push(pools[1], unit), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_pop_thread(pools[1], &found), ABT_SUCCESS);
+    assert_int_equal(ABT_self_schedule(found, ABT_POOL_NULL), ABT_SUCCESS);
+    assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
+    assert_int_equal(ran, 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ABT_pool_free(&pools[i]), ABT_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ready_pool_of_the_program_is_run),
         cmocka_unit_test(test_ready_pool_of_the_older_form_is_run),
+        cmocka_unit_test(test_ready_pools_of_the_program_share_a_unit),
         cmocka_unit_test(test_ready_pool_flag_of_another_type_does_not_count),
         cmocka_unit_test(
             test_ready_pool_of_the_program_says_whether_it_is_empty),

@@ -359,6 +359,8 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
         rc);
     timer_lock(timer);
     timer->handed_out--;
+    if (timer->void_ones > 0) /* by a cancel meanwhile */
+        timer->void_ones--;
     timer_unref_unlock(timer, 1);
 }
 

@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "margo-timer.h"
 #include "margo/instance.h"
+#include "margo/log.h"
 #include "margo/request.h"
 
 enum { ALARM_S = 20, TURNS = 5 };
 
 static struct amg_margo_timers timers;
-static struct margo_instance mid = {.timers = &timers};
+static struct amg_margo_log test_log;
+static struct margo_instance mid = {.timers = &timers, .log = &test_log};
 
 /* A timer whose function yields some times, or until it may end. */
 struct shot {
@@ -132,12 +135,104 @@ static void test_disarm_by_one_loop_waits_for_the_other(void **state)
     assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
 }
 
+static margo_timer_t failing;
+static unsigned units;
+static unsigned calls;
+static ABT_unit shelf = ABT_UNIT_NULL;
+
+static void call_count(void *arg)
+{
+    (void)arg;
+    calls++;
+}
+
+/* Fails the first time, after the timer was cancelled. */
+static ABT_unit unit_create(ABT_pool pool, ABT_thread thread)
+{
+    (void)pool;
+    if (units++ > 0)
+        return (ABT_unit)(void *)thread;
+    assert_int_equal(margo_timer_cancel(failing), 0);
+    return ABT_UNIT_NULL;
+}
+
+static void unit_free(ABT_pool pool, ABT_unit unit)
+{
+    (void)pool;
+    (void)unit;
+}
+
+static ABT_bool shelf_is_empty(ABT_pool pool)
+{
+    (void)pool;
+    return shelf == ABT_UNIT_NULL ? ABT_TRUE : ABT_FALSE;
+}
+
+static ABT_thread shelf_pop(ABT_pool pool, ABT_pool_context context)
+{
+    ABT_unit unit = shelf;
+
+    (void)pool;
+    (void)context;
+    shelf = ABT_UNIT_NULL;
+    return unit == ABT_UNIT_NULL ? ABT_THREAD_NULL : (ABT_thread)(void *)unit;
+}
+
+static void shelf_push(ABT_pool pool, ABT_unit unit, ABT_pool_context context)
+{
+    (void)pool;
+    (void)context;
+    shelf = unit;
+}
+
+static void loop_later(void *arg)
+{
+    (void)arg;
+    amg_margo_timers_fire(&mid, amg_clock_ns());
+}
+
+/* Starts the timer and lets it fire. */
+static void failing_fire(void)
+{
+    assert_int_equal(margo_timer_start(failing, 0), 0);
+    start(loop_later, NULL, &mid.loops[AMG_MARGO_LOOP]);
+    assert_int_equal(ABT_thread_free(&mid.loops[AMG_MARGO_LOOP]), ABT_SUCCESS);
+}
+
+static void test_timer_cancelled_while_its_thread_fails_fires_again(
+    void **state)
+{
+    ABT_pool_user_def def = ABT_POOL_USER_DEF_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_thread thread = ABT_THREAD_NULL;
+
+    (void)state;
+    assert_int_equal(ABT_pool_user_def_create(unit_create, unit_free,
+                         shelf_is_empty, shelf_pop, shelf_push, &def),
+        ABT_SUCCESS);
+    assert_int_equal(
+        ABT_pool_create(def, ABT_POOL_CONFIG_NULL, &pool), ABT_SUCCESS);
+    assert_int_equal(ABT_pool_user_def_free(&def), ABT_SUCCESS);
+    assert_int_equal(
+        margo_timer_create_with_pool(&mid, call_count, NULL, pool, &failing),
+        0);
+    failing_fire();
+    assert_int_equal(units, 1);
+    failing_fire();
+    assert_int_equal(ABT_pool_pop_thread(pool, &thread), ABT_SUCCESS);
+    assert_int_equal(ABT_self_schedule(thread, ABT_POOL_NULL), ABT_SUCCESS);
+    assert_int_equal(calls, 1);
+    assert_int_equal(margo_timer_destroy(failing), 0);
+    assert_int_equal(ABT_pool_free(&pool), ABT_SUCCESS);
+}
+
 static int timers_setup(void **state)
 {
     (void)state;
     alarm(ALARM_S);
     mid.loops[AMG_MARGO_LOOP] = ABT_THREAD_NULL;
     mid.loops[AMG_MARGO_SECOND] = ABT_THREAD_NULL;
+    amg_margo_log_init(&test_log, NULL);
     amg_margo_timers_init(&mid);
     return ABT_init(0, NULL);
 }
@@ -156,6 +251,8 @@ int main(void)
         cmocka_unit_test(
             test_disarm_waits_while_the_other_loop_fires_another_one),
         cmocka_unit_test(test_disarm_by_one_loop_waits_for_the_other),
+        cmocka_unit_test(
+            test_timer_cancelled_while_its_thread_fails_fires_again),
     };
 
     return cmocka_run_group_tests(tests, timers_setup, timers_teardown);

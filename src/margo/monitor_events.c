@@ -314,8 +314,6 @@ static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     } else if (kind == MARGO_MONITOR_FN_END && operation != NULL) {
         count(monitor, operation->call, AMG_STATS_HANDLER,
             now - operation->start, -1, -1);
-        if (args->ret != HG_SUCCESS)
-            handle_set(args->handle, NULL);
         operation_unref(monitor, operation, args->ret == HG_SUCCESS ? 1 : 2);
     }
 }

@@ -354,18 +354,18 @@ static void rest_log(const struct amg_margo_log *log, const char *what,
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text)
 {
-    struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
+    size_t len = strlen(text);
+    struct json_tokener *tokener =
+        len < INT32_MAX ? json_tokener_new_ex(DEPTH_MAX) : NULL;
     struct json_object *object = NULL;
     enum json_tokener_error error = json_tokener_success;
-    size_t len = strlen(text);
     size_t end = 0;
     unsigned line = 0;
     unsigned column = 0;
 
-    if (tokener == NULL || len >= INT32_MAX) {
+    if (tokener == NULL) {
         amg_margo_log_write(log, MARGO_LOG_ERROR, "%s: %s", what,
-            tokener == NULL ? "no memory" : "the text is longer than 2 GiB");
-        json_tokener_free(tokener);
+            len < INT32_MAX ? "no memory" : "the text is longer than 2 GiB");
         return NULL;
     }
     /* Not strict: comments and commas at the end of a list are fine. */

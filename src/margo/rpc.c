@@ -185,6 +185,8 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
     if (rc == HG_SUCCESS && rpc->has_no_response)
         rc = HG_Registered_disable_response(mid->hg_class, id, HG_TRUE);
     rpc->is_registered = rc == HG_SUCCESS;
+    if (!rpc->is_registered)
+        amg_margo_pools_unref(mid, rpc->pool);
     return rc;
 }
 

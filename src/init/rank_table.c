@@ -259,12 +259,12 @@ hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table)
 {
     hg_return_t collected = table->ops->collect(
         table->node, table->mine, table->record_len, table->all);
-    hg_return_t filled = table_fill(table);
+    /* Without records, `all` may be undefined; the node shares all the same. */
+    hg_return_t filled =
+        collected == HG_SUCCESS ? table_fill(table) : collected;
     hg_return_t shared = table_share(table);
 
-    return collected != HG_SUCCESS ? collected
-           : filled != HG_SUCCESS  ? filled
-                                   : shared;
+    return filled != HG_SUCCESS ? filled : shared;
 }
 
 void amg_rank_table_maker_take(

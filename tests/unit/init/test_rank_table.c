@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/log.h"
@@ -69,6 +70,21 @@ static hg_return_t node_collect(
 static const struct amg_node_ops ops = {
     .largest = node_largest,
     .collect = node_collect,
+};
+
+/* The records did not arrive: memory that looks like ranks 0 without a text. */
+static hg_return_t node_collect_fails(
+    const struct amg_node *of, const void *record, uint32_t len, void *ret_all)
+{
+    (void)of;
+    (void)record;
+    memset(ret_all, 0, (size_t)RANKS * len);
+    return HG_NA_ERROR;
+}
+
+static const struct amg_node_ops failing_ops = {
+    .largest = node_largest,
+    .collect = node_collect_fails,
 };
 
 static int log_setup(void **state)
@@ -176,6 +192,23 @@ static void test_table_of_one_address_twice_is_refused(void **state)
     assert_true(log_has("name the interface"));
 }
 
+static void test_table_without_records_blames_no_rank(void **state)
+{
+    struct amg_rank_table_maker table;
+
+    (void)state;
+    assert_int_equal(fflush(log_file), 0);
+    assert_int_equal(ftruncate(fileno(log_file), 0), 0);
+    texts_set("ofi+net://b", "ofi+net://d", "ofi+net://e", "ofi+net://c",
+        "ofi+net://a");
+    assert_int_equal(amg_rank_table_maker_begin(
+                         &table, &failing_ops, &node, texts[MINE], 32),
+        HG_SUCCESS);
+    assert_int_equal(amg_rank_table_maker_make(&table), HG_NA_ERROR);
+    amg_rank_table_maker_end(&table);
+    assert_false(log_has("both have the address"));
+}
+
 static void text_write(unsigned char *records, uint32_t rank)
 {
     struct amg_rank_record *record =
@@ -239,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_table_has_ranks_in_order_and_finds_texts),
         cmocka_unit_test(test_table_of_different_stacks_is_refused),
         cmocka_unit_test(test_table_of_one_address_twice_is_refused),
+        cmocka_unit_test(test_table_without_records_blames_no_rank),
         cmocka_unit_test(test_table_without_memory_leaves_nothing),
         cmocka_unit_test(test_table_of_many_ranks_finds_each),
     };

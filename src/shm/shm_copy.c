@@ -213,9 +213,8 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     void *base = MAP_FAILED;
     int fd = -1;
 
-    if (len == 0)
-        return NULL;
-    fd = amg_shm_files_open_of(region->pid, region->head->area_fd, S_IFREG);
+    if (len > 0)
+        fd = amg_shm_files_open_of(region->pid, region->head->area_fd, S_IFREG);
     if (fd < 0)
         return NULL;
     /* The file must not become shorter than the mapping: access would raise
@@ -252,17 +251,15 @@ static void copy_ways_find(
         bulk->area_base = head->area_base;
         bulk->area_len = bulk->area == NULL ? 0 : len;
     }
-    if (copy != AMG_SHM_COPY_CMA && is_self) { /* all memory is mapped */
-        bulk->area_base = 0;
-        bulk->area_len = UINT64_MAX;
-    }
+    if (copy != AMG_SHM_COPY_CMA && is_self)
+        bulk->area_len = UINT64_MAX; /* all memory is mapped */
     if (copy != AMG_SHM_COPY_DIRECT)
         atomic_store_explicit(
             &bulk->has_cma, cma_works(region), memory_order_relaxed);
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
         bulk->accessor = amg_shm_access_claim(
-            bulk->table, &domain->bulk.id, amg_shm_files_life);
+            bulk->table, region, &domain->bulk.id, amg_shm_files_life);
 }
 
 AMG_NOINLINE static void copy_ways_learn(

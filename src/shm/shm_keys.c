@@ -70,31 +70,41 @@ static bool accessor_take(
     return true;
 }
 
-/* The exposer does not read accessors beyond the end, so the end is raised
- * before an access is announced. */
-static void end_raise(struct amg_shm_key_table *table, uint32_t end)
+/* Reserves the pages of a part of the table; false: no room for them. */
+static bool part_reserve(
+    const struct amg_shm_region *region, const void *at, uint64_t len)
 {
-    uint32_t seen =
-        atomic_load_explicit(&table->accessor_end, memory_order_relaxed);
+    return region == NULL || amg_shm_region_reserve(region, at, len);
+}
 
-    while (seen < end &&
-           !atomic_compare_exchange_weak_explicit(&table->accessor_end, &seen,
-               end, memory_order_seq_cst, memory_order_relaxed))
-        ;
+/* Reserves the page that begins with this accessor, unless the segment came
+ * with it. */
+static bool accessor_reserve(const struct amg_shm_key_table *table,
+    const struct amg_shm_region *region, uint32_t index)
+{
+    size_t offset = offsetof(struct amg_shm_key_table, accessors) +
+                    index * sizeof(table->accessors[0]);
+
+    return offset % AMG_SHM_PAGE != 0 ||
+           offset < AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE ||
+           part_reserve(region, &table->accessors[index], AMG_SHM_PAGE);
 }
 
 struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
-    const struct amg_shm_accessor_id *who, amg_shm_life_fn life)
+    const struct amg_shm_region *region, const struct amg_shm_accessor_id *who,
+    amg_shm_life_fn life)
 {
     AMG_ASSERT(who->id > AMG_SHM_CLEARING && who->pid != 0);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < AMG_SHM_ACCESSORS; i++) {
             struct amg_shm_accessor *accessor = &table->accessors[i];
 
+            if (!accessor_reserve(table, region, i))
+                return NULL;
             if (pass == 1) /* all were taken: free those of dead processes */
                 (void)accessor_reap(accessor, life);
             if (accessor_take(accessor, who)) {
-                end_raise(table, i + 1);
+                amg_shm_end_raise(&table->accessor_end, i + 1);
                 return accessor;
             }
         }
@@ -132,14 +142,6 @@ void amg_shm_exposer_fini(struct amg_shm_exposer *exposer)
     amg_mem_free(exposer->list_next);
 }
 
-/* Reserves the pages of a part of the table; false: no room for them. */
-static bool part_reserve(
-    const struct amg_shm_exposer *exposer, const void *at, uint64_t len)
-{
-    return exposer->region == NULL ||
-           amg_shm_region_reserve(exposer->region, at, len);
-}
-
 static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)
 {
     uint32_t *list =
@@ -158,11 +160,10 @@ static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
 
     AMG_ASSERT_HELD(&exposer->lock);
     if (exposer->cap < AMG_SHM_ENTRIES &&
-        !part_reserve(exposer, &exposer->table->entries[exposer->cap],
+        !part_reserve(exposer->region, &exposer->table->entries[exposer->cap],
             (cap - exposer->cap) * sizeof(struct amg_shm_entry)))
         return HG_NOMEM;
     grown = amg_mem_realloc(exposer->records, cap * sizeof(*grown));
-
     if (grown == NULL)
         return HG_NOMEM;
     exposer->records = grown;
@@ -218,7 +219,7 @@ static uint32_t list_take_locked(
             amg_mem_zalloc(AMG_SHM_LIST * sizeof(*exposer->list_next));
     if (exposer->list_next == NULL ||
         (1u << class) > AMG_SHM_LIST - exposer->list_end ||
-        !part_reserve(exposer, &exposer->table->list[exposer->list_end],
+        !part_reserve(exposer->region, &exposer->table->list[exposer->list_end],
             sizeof(struct amg_shm_list_entry) << class))
         return NO_LIST;
     at = exposer->list_end;

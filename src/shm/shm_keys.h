@@ -197,10 +197,11 @@ struct amg_shm_accessor_id {
     uint32_t pid;
 };
 
-/* A slot in `table`; NULL: all are taken, none by a process known to be
- * dead. */
+/* A slot in `table` of `region` (NULL: all pages exist). NULL: all are taken,
+ * none by a process known to be dead, or /dev/shm has no room for more. */
 struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
-    const struct amg_shm_accessor_id *who, amg_shm_life_fn life);
+    const struct amg_shm_region *region, const struct amg_shm_accessor_id *who,
+    amg_shm_life_fn life);
 /* Accepts NULL. To be called when no access is in progress. */
 void amg_shm_access_release(struct amg_shm_accessor *accessor);
 

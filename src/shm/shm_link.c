@@ -299,17 +299,6 @@ static bool context_may_come(
     return true;
 }
 
-/* The owner reads no slot beyond the end: called before the claim is live. */
-static void end_raise(const struct amg_shm_region *region, uint32_t end)
-{
-    _Atomic uint32_t *word = &region->head->slot_end;
-    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
-
-    while (seen < end && !atomic_compare_exchange_weak_explicit(word, &seen,
-                             end, memory_order_acq_rel, memory_order_relaxed))
-        ;
-}
-
 /* Claims a free slot; false: none is free, or no room for claims. */
 static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -334,7 +323,7 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
                 taken, memory_order_acquire, memory_order_relaxed)) {
             link->slot = i;
             link->claim = amg_shm_claim_in(taken, AMG_SHM_CLAIM_LIVE);
-            end_raise(region, i + 1);
+            amg_shm_end_raise(&region->head->slot_end, i + 1);
             return true;
         }
     }

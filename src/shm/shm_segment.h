@@ -250,6 +250,17 @@ static inline uint32_t amg_shm_region_slot_end(
     return end < AMG_SHM_SLOTS ? end : AMG_SHM_SLOTS;
 }
 
+/* The owner reads no slot and no accessor beyond the end, so the end is raised
+ * before a claim is live or an access is announced. */
+static inline void amg_shm_end_raise(_Atomic uint32_t *word, uint32_t end)
+{
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (seen < end && !atomic_compare_exchange_weak_explicit(word, &seen,
+                             end, memory_order_seq_cst, memory_order_relaxed))
+        ;
+}
+
 static inline struct amg_shm_msgbuf *amg_shm_region_msgbuf(
     const struct amg_shm_region *region, uint32_t index)
 {

@@ -6,7 +6,8 @@
  * the event of the first.
  *
  *   step of the model  in the code
- *   end                src/shm/shm_link.c:slot_claim, end_raise
+ *   end                src/shm/shm_link.c:slot_claim,
+ *                      shm_segment.h:amg_shm_end_raise
  *   claim              shm_link.c:link_claim_locked
  *   cell               shm_ring.h:amg_shm_out_push
  *   bit, event         shm_link.c:amg_shm_link_raise_locked, context_raise

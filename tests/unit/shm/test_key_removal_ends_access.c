@@ -79,7 +79,7 @@ static void test_keys_removed_memory_is_left_alone(void **state)
     race.table = calloc(1, sizeof(*race.table));
     assert_non_null(race.table);
     amg_shm_exposer_init(&race.keys, race.table, 0x1234567890ull, is_alive);
-    race.accessor = amg_shm_access_claim(race.table, &me, is_alive);
+    race.accessor = amg_shm_access_claim(race.table, NULL, &me, is_alive);
     for (int i = 0; i < VISITORS; i++)
         assert_int_equal(
             pthread_create(&threads[i], NULL, visitor_run, &race), 0);

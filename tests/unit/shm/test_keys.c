@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of exposed memory: permitted and refused accesses; no access is in
  * flight after memory was removed. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fallocate */
+#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +41,16 @@ struct fixture {
     char bytes[2 * LEN];
 };
 
+static bool is_full; /* /dev/shm */
+
+/* Replaces the function of the C library. */
+int posix_fallocate(int fd, off_t at, off_t len)
+{
+    if (is_full)
+        return ENOSPC;
+    return fallocate(fd, 0, at, len) == 0 ? 0 : errno;
+}
+
 static uint64_t live_now(void)
 {
     struct amg_mem_stats stats;
@@ -51,7 +66,7 @@ static int setup(void **state)
     f->live = live_now();
     f->table = calloc(1, sizeof(*f->table));
     amg_shm_exposer_init(&f->keys, f->table, 0x1234567890ull, most_live);
-    f->accessor = amg_shm_access_claim(f->table, &me, most_live);
+    f->accessor = amg_shm_access_claim(f->table, NULL, &me, most_live);
     *state = f;
     return f->accessor == NULL;
 }
@@ -322,7 +337,7 @@ static void test_keys_remove_does_not_wait_for_dead_processes(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_accessor *accessor =
-        amg_shm_access_claim(f->table, &dead, most_live);
+        amg_shm_access_claim(f->table, NULL, &dead, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
@@ -330,7 +345,8 @@ static void test_keys_remove_does_not_wait_for_dead_processes(void **state)
         amg_shm_access_enter(f->table, accessor, &access, &visit, &view),
         HG_SUCCESS);
     hide(f, mem);
-    assert_ptr_equal(amg_shm_access_claim(f->table, &me, most_live), accessor);
+    assert_ptr_equal(
+        amg_shm_access_claim(f->table, NULL, &me, most_live), accessor);
     amg_shm_access_release(accessor);
 }
 
@@ -343,7 +359,7 @@ static void test_keys_remove_waits_for_processes_that_may_live(void **state)
     struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
     struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
     struct amg_shm_accessor *accessor =
-        amg_shm_access_claim(f->table, &untold, most_live);
+        amg_shm_access_claim(f->table, NULL, &untold, most_live);
     unsigned visit = 0;
     struct amg_shm_view view;
 
@@ -366,13 +382,38 @@ static void test_keys_accessors_of_the_dead_are_reused(void **state)
     struct amg_shm_accessor *last = NULL;
 
     for (int i = 1; i < AMG_SHM_ACCESSORS; i++)
-        assert_non_null(
-            amg_shm_access_claim(f->table, i == 100 ? &dead : &me, most_live));
-    last = amg_shm_access_claim(f->table, &me, most_live);
+        assert_non_null(amg_shm_access_claim(
+            f->table, NULL, i == 100 ? &dead : &me, most_live));
+    last = amg_shm_access_claim(f->table, NULL, &me, most_live);
     assert_ptr_equal(last, &f->table->accessors[100]);
-    assert_null(amg_shm_access_claim(f->table, &me, most_live));
+    assert_null(amg_shm_access_claim(f->table, NULL, &me, most_live));
     for (int i = 1; i < AMG_SHM_ACCESSORS; i++)
         amg_shm_access_release(&f->table->accessors[i]);
+}
+
+/* A slot whose page has no room is not claimed: to write there is SIGBUS. */
+static void test_keys_accessor_without_room_is_not_claimed(void **state)
+{
+    const struct amg_shm_region_params params = {
+        .name = "", .max_contexts = 1, .message_len = 4096};
+    struct amg_shm_region region;
+    struct amg_shm_key_table *table = NULL;
+    uint32_t count = 0;
+
+    (void)state;
+    assert_int_equal(amg_shm_region_create(&params, &region), HG_SUCCESS);
+    table = region.keys;
+    is_full = true;
+    while (amg_shm_access_claim(table, &region, &me, most_live) != NULL)
+        count++;
+    assert_int_equal((count + 1) * sizeof(table->accessors[0]),
+        AMG_SHM_KEY_TABLE_FIRST_PAGES * AMG_SHM_PAGE);
+    assert_int_equal(atomic_load(&table->accessor_end), count);
+    is_full = false;
+    for (; count < AMG_SHM_ACCESSORS; count++)
+        assert_ptr_equal(amg_shm_access_claim(table, &region, &me, most_live),
+            &table->accessors[count]);
+    amg_shm_region_fini(&region);
 }
 
 static void test_keys_remove_checks_only_claimed_accessors(void **state)
@@ -386,7 +427,7 @@ static void test_keys_remove_checks_only_claimed_accessors(void **state)
     struct amg_shm_view view;
 
     for (int i = 1; i < VISITORS; i++)
-        accessor = amg_shm_access_claim(f->table, &me, most_live);
+        accessor = amg_shm_access_claim(f->table, NULL, &me, most_live);
     /* As many lines as removal would read if it checked them. */
     for (int i = 0; i < VISITORS; i++)
         atomic_store(&f->table->accessors[i].accesses[0], access.key.index + 1);
@@ -493,6 +534,7 @@ int main(void)
         TEST(test_keys_remove_does_not_wait_for_dead_processes),
         TEST(test_keys_remove_waits_for_processes_that_may_live),
         TEST(test_keys_accessors_of_the_dead_are_reused),
+        TEST(test_keys_accessor_without_room_is_not_claimed),
         TEST(test_keys_remove_checks_only_claimed_accessors),
         TEST(test_keys_too_many_accesses_are_refused),
         TEST(test_keys_broken_table_is_not_trusted),

@@ -38,7 +38,7 @@ static int setup(void **state)
 
     f->table = calloc(1, sizeof(*f->table));
     amg_shm_exposer_init(&f->keys, f->table, 0x1234567890ull, all_live);
-    f->accessor = amg_shm_access_claim(f->table, &me, all_live);
+    f->accessor = amg_shm_access_claim(f->table, NULL, &me, all_live);
     *state = f;
     return f->accessor == NULL;
 }

@@ -211,10 +211,10 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
 {
     struct stat file;
     void *base = MAP_FAILED;
-    int fd = -1;
+    int fd = len == 0 ? -1
+                      : amg_shm_files_open_of(
+                            region->pid, region->head->area_fd, S_IFREG);
 
-    if (len > 0)
-        fd = amg_shm_files_open_of(region->pid, region->head->area_fd, S_IFREG);
     if (fd < 0)
         return NULL;
     /* The file must not become shorter than the mapping: access would raise

@@ -203,9 +203,8 @@ bool amg_shm_link_raise_all(struct amg_shm_peer *peer)
         if (atomic_load_explicit(&context->is_open, memory_order_acquire) !=
             AMG_SHM_CONTEXT_OPEN)
             continue;
-        if (!context_raise(
-                context, AMG_SHM_EVENT_PEERS, peer, (uint8_t)i, &doorbell))
-            is_woken = false;
+        is_woken &= context_raise(
+            context, AMG_SHM_EVENT_PEERS, peer, (uint8_t)i, &doorbell);
         if (doorbell >= 0)
             amg_spare_close(doorbell);
     }
@@ -299,7 +298,20 @@ static bool context_may_come(
     return true;
 }
 
-/* Claims a free slot; false: none is free, or no room for claims. */
+/* A reservation failed (`errno`): new requests fail until one succeeds. */
+static void link_lacks_memory(
+    struct amg_shm_peer *peer, struct amg_shm_link *link)
+{
+    link->lacks_memory = true;
+    if ((peer->warned & AMG_SHM_WARNED_OF_SLOTS) == 0)
+        AMG_LOG_ERROR("shm",
+            "na+sm://%s: no ring to it can be made in /dev/shm (%s): calls to "
+            "it fail with HG_NOMEM, and replies wait; free some of /dev/shm",
+            peer->region.name, strerror(errno));
+    peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
+}
+
+/* Claims a free slot; false: none is free, or no room for claims (logged). */
 static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -312,8 +324,10 @@ static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
         if (i > 0 && i % AMG_SHM_CLAIMS_AT_ONCE == 0 &&
             !amg_shm_region_reserve(region,
                 (void *)(uintptr_t)&region->claims[i],
-                AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t)))
+                AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t))) {
+            link_lacks_memory(peer, link);
             return false;
+        }
         free = atomic_load_explicit(&region->claims[i], memory_order_relaxed);
         taken = amg_shm_claim_take(
             free, link->context_id, own->pid_ns != region->pid_ns, own->pid);
@@ -339,13 +353,7 @@ static void slot_unclaim(struct amg_shm_peer *peer, struct amg_shm_link *link)
         &peer->region.claims[link->slot], &claim, amg_shm_claim_free(claim),
         memory_order_release, memory_order_relaxed);
     link->claim = 0;
-    link->lacks_memory = true;
-    if ((peer->warned & AMG_SHM_WARNED_OF_SLOTS) == 0)
-        AMG_LOG_ERROR("shm",
-            "na+sm://%s: no ring to it can be made in /dev/shm (%s): calls to "
-            "it fail with HG_NOMEM, and replies wait; free some of /dev/shm",
-            peer->region.name, strerror(errno));
-    peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
+    link_lacks_memory(peer, link);
 }
 
 /* Tries to claim a slot for a link that has none. */
@@ -407,9 +415,8 @@ static struct amg_shm_link *link_alloc(
     if (peer->more == NULL)
         peer->more = amg_mem_zalloc(
             peer->region.max_contexts * sizeof(struct amg_shm_link *));
-    if (peer->more == NULL)
-        return NULL;
-    link = amg_mem_alloc(sizeof(*link));
+    if (peer->more != NULL)
+        link = amg_mem_alloc(sizeof(*link));
     if (link != NULL)
         amg_shm_link_init(link);
     return link;
@@ -440,8 +447,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     link->out.tail = AMG_SHM_CELLS; /* full */
     link->out.room = 0;
     if (!link_claim_locked(peer, link))
-        /* The owner may find slots of dead processes. */
-        (void)amg_shm_link_raise_all(peer);
+        (void)amg_shm_link_raise_all(peer); /* may free slots of the dead */
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Refused senders, and slots: refused requests are never served, no slot is
  * lost, and requests and replies wait while all slots are taken. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fallocate */
+#endif
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +25,16 @@
 enum { SHORT = 16, TRIES = 3, POLLS = 100 };
 
 static const struct amg_transport *const shm = &amg_shm_transport;
+
+static bool is_full; /* /dev/shm */
+
+/* Replaces the function of the C library. */
+int posix_fallocate(int fd, off_t at, off_t len)
+{
+    if (is_full)
+        return ENOSPC;
+    return fallocate(fd, 0, at, len) == 0 ? 0 : errno;
+}
 
 static const struct amg_shm_region *region_of(const struct party *party)
 {
@@ -242,6 +257,42 @@ static void test_requests_wait_for_a_slot_in_order(void **state)
     hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
+/* The slots whose pages exist are taken, and /dev/shm has no room for more. */
+static void test_request_without_room_for_a_claim_fails(void **state)
+{
+    struct party server;
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+    struct amg_buf *buf = NULL;
+    struct amg_op op = {0};
+
+    (void)state;
+    hg_log_set_level(0);
+    party_open(&server, "", 0);
+    party_open(&client, "", 0);
+    slots_fill(&server, true);
+    peer = meet(&client, &server);
+    assert_int_equal(shm->msg.get_buf(client.ep, peer, &buf), HG_SUCCESS);
+    is_full = true;
+    assert_int_equal(shm->msg.send_request(client.ep,
+                         (struct amg_target){peer, 0}, buf, SHORT, true, &op),
+        HG_NOMEM);
+    is_full = false;
+    shm->msg.put_buf(client.ep, buf);
+    slots_fill(&server, false);
+    party_ask(&client, peer, &call, 1, SHORT);
+    while (call.done == 0) {
+        party_poll(&server);
+        party_poll(&client);
+    }
+    assert_true(party_answer_is(&client, &call, 1));
+    shm->addr.unref(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
+}
+
 static void test_request_without_a_slot_ends_with_its_peer(void **state)
 {
     struct party_child server;
@@ -347,6 +398,7 @@ int main(void)
             test_sender_is_served_when_there_is_a_descriptor_again),
         cmocka_unit_test(test_answer_waits_for_a_slot),
         cmocka_unit_test(test_requests_wait_for_a_slot_in_order),
+        cmocka_unit_test(test_request_without_room_for_a_claim_fails),
         cmocka_unit_test(test_request_without_a_slot_ends_with_its_peer),
         cmocka_unit_test(test_slot_that_was_freed_is_left_alone),
         cmocka_unit_test(test_stranger_keeps_its_slot),

@@ -176,8 +176,8 @@ static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
     uint64_t ms = (ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
     int count = epoll_pwait2(fd, events, EVENTS, &time, NULL);
 
-    /* Kernels before 5.11 count in milliseconds. */
-    if (count < 0 && errno == ENOSYS)
+    /* Kernels before 5.11 lack the call; old seccomp filters answer EPERM. */
+    if (count < 0 && (errno == ENOSYS || errno == EPERM))
         count = epoll_wait(fd, events, EVENTS, ms < MS_MAX ? (int)ms : MS_MAX);
     for (int i = 0; i < count; i++)
         if (events[i].data.fd == event_fd)

@@ -35,10 +35,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "shm/shm_files.h"
 
 enum {
@@ -224,7 +224,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
         base = mmap(NULL, len, PROT_READ | PROT_WRITE,
             MAP_SHARED | MAP_NORESERVE, fd, 0);
-    close(fd);
+    amg_spare_close(fd);
     return base == MAP_FAILED ? NULL : base;
 }
 

@@ -139,8 +139,9 @@ void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
 
     AMG_ASSERT_HELD_BIAS(calls->lock);
     if (peer->unanswered > 0 || peer->waiting != NULL)
-        count +=
-            amg_calls_waiting(&calls->table, owner) + (peer->waiting != NULL);
+        count += amg_calls_waiting(&calls->table, owner);
+    if (count == 0 && peer->waiting != NULL)
+        count = amg_flow_waiting_count(peer); /* one-way: not in the table */
     if (count == 0 || watched->is_heard)
         watched->silent = 0;
     watched->is_heard = false;
@@ -392,11 +393,10 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
 
         if (op == NULL || slot->owner_or_next != owner)
             continue;
-        if (is_lost != NULL && !is_lost(op, arg)) {
+        if (is_lost != NULL && !is_lost(op, arg))
             left++;
-            continue;
-        }
-        amg_calls_lost_at_locked(calls, i);
+        else
+            amg_calls_lost_at_locked(calls, i);
     }
     peer->unanswered = left;
 }

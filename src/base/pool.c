@@ -98,9 +98,8 @@ void amg_pool_fini(struct amg_pool *pool)
 
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
 {
-    struct amg_link *object = NULL;
-
-    for (object = pool->free; object != NULL; object = object->next)
+    for (struct amg_link *object = pool->free; object != NULL;
+         object = object->next)
         fn(object);
 }
 

@@ -139,7 +139,9 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
          route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
 
-        if (domain == NULL || bulk->mems[route] != NULL)
+        /* No peer accesses memory over a route that leads to none. */
+        if (domain == NULL || bulk->cls->is_idle[route] ||
+            bulk->mems[route] != NULL)
             continue;
         rc = domain->transport->bulk.reg(domain, bulk->segments, bulk->count,
             bulk->flags, &bulk->mems[route]);

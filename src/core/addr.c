@@ -123,9 +123,7 @@ static bool text_is_of(const char *text, const struct amg_transport *transport)
 hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr)
 {
-    unsigned route = 0;
-
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_domain *domain = cls->domains[route];
         struct amg_peer *peer = NULL;
         hg_return_t rc = HG_SUCCESS;

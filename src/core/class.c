@@ -48,9 +48,8 @@ static void class_take_limits(hg_class_t *cls)
 {
     bool has_free = false;  /* a route that any thread may progress */
     bool has_bound = false; /* a route that only the program may progress */
-    unsigned route = 0;
 
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_limits limits;
 
         if (cls->domains[route] == NULL)
@@ -193,7 +192,6 @@ static void class_stop(void *arg)
 static hg_return_t class_open_domains(hg_class_t *cls)
 {
     hg_return_t rc = HG_SUCCESS;
-    unsigned route = 0;
 
     if (cls->plan.owner != NULL)
         return class_borrow(cls);
@@ -208,7 +206,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
         cls->plan.how.protocol = NULL;
         cls->plan.how.job.internode = cls->plan.far_protocol;
     }
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_transport *transport = cls->plan.transports[route];
         struct amg_open how = cls->plan.how;
 
@@ -291,10 +289,9 @@ int amg_class_counted(const hg_class_t *cls, enum amg_class_count what)
 hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)
 {
     hg_context_t *found = NULL;
-    unsigned id = 0;
 
     amg_lock_lock(&cls->lock);
-    for (id = from; id < 256 && found == NULL; id++)
+    for (unsigned id = from; id < 256 && found == NULL; id++)
         found = cls->contexts[id];
     amg_lock_unlock(&cls->lock);
     return found;

@@ -174,9 +174,8 @@ static void context_set_rare(hg_context_t *context)
 static hg_return_t context_open_eps(hg_context_t *context)
 {
     unsigned keeping_count = 0;
-    unsigned route = 0;
 
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_domain *domain = context->cls->domains[route];
         hg_return_t rc = HG_SUCCESS;
 

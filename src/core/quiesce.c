@@ -10,9 +10,8 @@ static hg_return_t class_quiesce_once(hg_class_t *cls)
     struct amg_domain *main_domain = cls->domains[cls->plan.main_route];
     hg_return_t worst = HG_SUCCESS;
     hg_return_t rc = HG_SUCCESS;
-    unsigned route = 0;
 
-    for (route = 0; route < AMG_ROUTE_COUNT; route++) {
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         struct amg_domain *domain = cls->domains[route];
 
         if (domain == NULL || domain == main_domain)

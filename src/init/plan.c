@@ -263,7 +263,6 @@ hg_return_t amg_init_plan(
     const char *info = amg_init_plan_info(init->info);
     struct amg_uri uri;
     hg_return_t rc = amg_uri_split(info, &uri);
-    unsigned route = 0;
 
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("cls", "'%s' is not an init string", info);
@@ -273,7 +272,7 @@ hg_return_t amg_init_plan(
     rc = plan_transports(plan, info, &uri, init->how.job.comm != NULL);
     if (rc != HG_SUCCESS)
         return rc;
-    for (route = 0; route < AMG_ROUTE_COUNT; route++)
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
         if (plan->transports[route] != NULL &&
             amg_registry_check(plan->transports[route]) != HG_SUCCESS)
             return HG_PROTONOSUPPORT;

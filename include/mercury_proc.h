@@ -43,6 +43,14 @@ typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 #define HG_PROC_SM         (1 << 0)
 #define HG_PROC_BULK_EAGER (1 << 1)
 
+/* The first bytes of a proc, for the inline functions of these headers alone.
+ */
+struct hg_proc_cursor {
+    char *pos; /* the next byte */
+    char *end; /* of the bytes that an inline function may code; or NULL */
+    hg_proc_op_t op;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -158,7 +166,10 @@ HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but NULL is allowed.
  */
-HG_PUBLIC hg_proc_op_t hg_proc_get_op(hg_proc_t proc);
+static inline hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
+{
+    return proc != HG_PROC_NULL ? ((struct hg_proc_cursor *)proc)->op : HG_FREE;
+}
 
 /**
  * Set the flags of a proc, HG_PROC_*.

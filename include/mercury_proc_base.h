@@ -6,6 +6,8 @@
 #ifndef MERCURY_PROC_BASE_H
 #define MERCURY_PROC_BASE_H
 
+#include <string.h>
+
 #include "mercury_proc.h"
 
 #ifdef __cplusplus
@@ -28,6 +30,23 @@ extern "C" {
 HG_PUBLIC hg_return_t hg_proc_bytes(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
+/* hg_proc_bytes() for few bytes, whose number the compiler knows. */
+static inline hg_return_t hg_proc_plain(
+    hg_proc_t proc, void *data, hg_size_t data_size)
+{
+    struct hg_proc_cursor *cursor = (struct hg_proc_cursor *)proc;
+
+    if (unlikely((uintptr_t)cursor->pos + data_size > (uintptr_t)cursor->end))
+        return cursor->op == HG_FREE ? HG_SUCCESS
+                                     : hg_proc_bytes(proc, data, data_size);
+    if (cursor->op == HG_ENCODE)
+        memcpy(cursor->pos, data, data_size);
+    else
+        memcpy(data, cursor->pos, data_size);
+    cursor->pos += data_size;
+    return HG_SUCCESS;
+}
+
 /* Older names. */
 #define hg_proc_raw    hg_proc_bytes
 #define hg_proc_memcpy hg_proc_bytes
@@ -43,7 +62,10 @@ HG_PUBLIC hg_return_t hg_proc_bytes(
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(int8_t));
+}
 
 /**
  * Code a uint8_t: 1 byte.
@@ -56,7 +78,10 @@ HG_PUBLIC hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(uint8_t));
+}
 
 /**
  * Code an int16_t: 2 bytes.
@@ -69,7 +94,10 @@ HG_PUBLIC hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(int16_t));
+}
 
 /**
  * Code a uint16_t: 2 bytes.
@@ -82,7 +110,10 @@ HG_PUBLIC hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(uint16_t));
+}
 
 /**
  * Code an int32_t: 4 bytes.
@@ -95,7 +126,10 @@ HG_PUBLIC hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(int32_t));
+}
 
 /**
  * Code a uint32_t: 4 bytes.
@@ -108,7 +142,10 @@ HG_PUBLIC hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(uint32_t));
+}
 
 /**
  * Code an int64_t: 8 bytes.
@@ -121,7 +158,10 @@ HG_PUBLIC hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(int64_t));
+}
 
 /**
  * Code a uint64_t: 8 bytes.
@@ -134,7 +174,10 @@ HG_PUBLIC hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data);
  * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4.
  */
-HG_PUBLIC hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data);
+static inline hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data)
+{
+    return hg_proc_plain(proc, data, sizeof(uint64_t));
+}
 
 /* Other names of these types. An id is coded in 32 bits, as Mercury does: ids
  * of names have no more bits. */

@@ -21,9 +21,24 @@ static hg_size_t proc_size(const struct hg_proc *proc)
     return proc->extra != NULL ? proc->extra_size : proc->size;
 }
 
+static hg_size_t proc_left(const struct hg_proc *proc)
+{
+    return (hg_size_t)(proc->limit - proc->at.pos);
+}
+
 static hg_size_t proc_used(const struct hg_proc *proc)
 {
-    return proc_size(proc) - proc->left;
+    return proc_size(proc) - proc_left(proc);
+}
+
+/* Sets the buffer from the cursor on. The inline procs may not use the buffer
+ * where a checksum is wanted or nothing is coded. */
+static void cursor_set(struct hg_proc *proc, char *pos, char *limit)
+{
+    proc->at.pos = pos;
+    proc->limit = limit;
+    proc->at.end =
+        proc->hash == HG_NOHASH && proc->at.op != HG_FREE ? limit : NULL;
 }
 
 /* Allocates at least `*size` bytes; `*size` becomes their number. */
@@ -62,12 +77,11 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     if (grown == NULL)
         return HG_NOMEM;
     if (used > 0)
-        memcpy(grown, proc->pos - used, used);
+        memcpy(grown, proc->at.pos - used, used);
     amg_proc_drop_extra(proc);
     proc->extra = grown;
     proc->extra_size = size;
-    proc->pos = grown + used;
-    proc->left = size - used;
+    cursor_set(proc, grown + used, grown + size);
     return HG_SUCCESS;
 }
 
@@ -79,7 +93,7 @@ static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
     hg_size_t size = proc_size(proc);
     hg_size_t wanted = 0;
 
-    if (proc->op != HG_ENCODE || len > SIZE_MAX - used)
+    if (proc->at.op != HG_ENCODE || len > SIZE_MAX - used)
         return HG_OVERFLOW;
     wanted = used + len;
     if (proc->extra != NULL && wanted < 2 * size)
@@ -93,40 +107,14 @@ static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
     proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
 }
 
-/* Codes by a single memcpy if the bytes are available and no checksum is
- * wanted; with a constant `len` by a load and a store. */
-static inline hg_return_t bytes_code(
-    struct hg_proc *proc, void *data, hg_size_t len)
-{
-    hg_return_t rc = HG_SUCCESS;
-
-    if (proc->op == HG_FREE)
-        return HG_SUCCESS;
-    if (unlikely(len > proc->left)) {
-        rc = room_make(proc, len);
-        if (rc != HG_SUCCESS)
-            return rc;
-    }
-    if (proc->op == HG_ENCODE)
-        memcpy(proc->pos, data, len);
-    else
-        memcpy(data, proc->pos, len);
-    if (unlikely(proc->hash != HG_NOHASH))
-        sum_add(proc, proc->pos, len);
-    proc->pos += len;
-    proc->left -= len;
-    return HG_SUCCESS;
-}
-
 static void buf_set(
     struct hg_proc *proc, void *buf, hg_size_t size, hg_proc_op_t op)
 {
     proc->buf = buf;
     proc->size = buf == NULL ? 0 : size;
-    proc->pos = buf;
-    proc->left = proc->size;
-    proc->op = op;
+    proc->at.op = op;
     proc->sum = 0;
+    cursor_set(proc, buf, buf == NULL ? NULL : (char *)buf + size);
 }
 
 hg_return_t hg_proc_create(
@@ -200,19 +188,20 @@ hg_size_t hg_proc_get_size_used(hg_proc_t proc)
 
 hg_size_t hg_proc_get_size_left(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? proc->left : 0;
+    return proc != HG_PROC_NULL ? proc_left(proc) : 0;
 }
 
 hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
 {
     if (!AMG_GIVEN(proc) ||
-        !AMG_CONTRACT(proc->op != HG_FREE, "a proc of HG_FREE has no buffer") ||
+        !AMG_CONTRACT(
+            proc->at.op != HG_FREE, "a proc of HG_FREE has no buffer") ||
         !AMG_CONTRACT(req_buf_size > proc_size(proc),
             "%llu bytes are wanted, but the buffer has %llu already",
             (unsigned long long)req_buf_size,
             (unsigned long long)proc_size(proc)))
         return HG_INVALID_ARG;
-    if (proc->op == HG_DECODE)
+    if (proc->at.op == HG_DECODE)
         return HG_OVERFLOW;
     return extra_grow(proc, req_buf_size);
 }
@@ -221,21 +210,22 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
 {
     void *place = NULL;
 
-    if (!AMG_GIVEN(proc) ||
-        !AMG_CONTRACT(proc->op != HG_FREE, "a proc of HG_FREE has no buffer"))
+    if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->at.op != HG_FREE,
+                                "a proc of HG_FREE has no buffer"))
         return NULL;
-    if (data_size > proc->left && room_make(proc, data_size) != HG_SUCCESS) {
-        if (proc->op == HG_DECODE) /* the caller may not check the pointer */
+    if (data_size > proc_left(proc) &&
+        room_make(proc, data_size) != HG_SUCCESS) {
+        if (proc->at.op == HG_DECODE) /* the caller may not check the pointer */
             AMG_LOG_ERROR("rpc",
                 "hg_proc_save_ptr(): %llu bytes are wanted, but %llu of %llu "
                 "are left; do both sides encode the same types?",
-                (unsigned long long)data_size, (unsigned long long)proc->left,
+                (unsigned long long)data_size,
+                (unsigned long long)proc_left(proc),
                 (unsigned long long)proc_size(proc));
         return NULL;
     }
-    place = proc->pos;
-    proc->pos += data_size;
-    proc->left -= data_size;
+    place = proc->at.pos;
+    proc->at.pos += data_size;
     return place;
 }
 
@@ -267,47 +257,23 @@ hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t theirs)
 
 hg_return_t hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
 {
-    return data_size == 0 ? HG_SUCCESS : bytes_code(proc, data, data_size);
-}
+    hg_return_t rc = HG_SUCCESS;
 
-hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(int8_t));
-}
-
-hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(uint8_t));
-}
-
-hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(int16_t));
-}
-
-hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(uint16_t));
-}
-
-hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(int32_t));
-}
-
-hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(uint32_t));
-}
-
-hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(int64_t));
-}
-
-hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data)
-{
-    return bytes_code(proc, data, sizeof(uint64_t));
+    if (proc->at.op == HG_FREE || data_size == 0)
+        return HG_SUCCESS;
+    if (unlikely(data_size > proc_left(proc))) {
+        rc = room_make(proc, data_size);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    if (proc->at.op == HG_ENCODE)
+        memcpy(proc->at.pos, data, data_size);
+    else
+        memcpy(data, proc->at.pos, data_size);
+    if (unlikely(proc->hash != HG_NOHASH))
+        sum_add(proc, proc->at.pos, data_size);
+    proc->at.pos += data_size;
+    return HG_SUCCESS;
 }
 
 hg_class_t *hg_proc_get_class(hg_proc_t proc)
@@ -324,11 +290,6 @@ void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle)
 hg_handle_t hg_proc_get_handle(hg_proc_t proc)
 {
     return proc != HG_PROC_NULL ? proc->handle : HG_HANDLE_NULL;
-}
-
-hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
-{
-    return proc != HG_PROC_NULL ? proc->op : HG_FREE;
 }
 
 void hg_proc_set_flags(hg_proc_t proc, uint8_t flags)

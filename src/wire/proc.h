@@ -27,9 +27,8 @@ struct amg_proc_memory {
 /* Owned by its creator, or by the struct that embeds it; used by one thread at
  * a time. */
 struct hg_proc {
-    char *pos;      /* the next byte */
-    hg_size_t left; /* bytes from there to the end of the current buffer */
-    hg_proc_op_t op;
+    struct hg_proc_cursor at; /* first, where the inline procs expect it */
+    char *limit;              /* end of the current buffer */
     hg_proc_hash_t hash;
     uint64_t sum; /* of all bytes encoded or decoded */
     char *buf;    /* buffer of the caller */
@@ -48,13 +47,14 @@ struct hg_proc {
 static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     void *buf, hg_size_t size, hg_proc_op_t op)
 {
-    proc->pos = buf;
-    proc->left = buf == NULL ? 0 : size;
-    proc->op = op;
+    proc->at.pos = buf;
+    proc->limit = buf == NULL ? NULL : (char *)buf + size;
+    proc->at.end = op == HG_FREE ? NULL : proc->limit;
+    proc->at.op = op;
     proc->hash = HG_NOHASH;
     proc->sum = 0;
     proc->buf = buf;
-    proc->size = proc->left;
+    proc->size = buf == NULL ? 0 : size;
     proc->extra = NULL;
     proc->extra_size = 0;
     proc->memory = NULL;

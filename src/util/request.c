@@ -6,7 +6,17 @@
  * completed or the driver leaves; then each looks at its own request, and the
  * first thread whose request is not done becomes the driver. So no wait ends
  * only because its time slice does. A callback that waits in its turn is called
- * by the driver's thread, and drives too. */
+ * by the driver's thread, and drives too.
+ *
+ * No wake-up is lost: a thread that will sleep counts itself in `sleepers`, and
+ * then checks its request and `driver`; a thread that completes a request or
+ * leaves stores that, and then reads `sleepers`; all are seq_cst. So one of the
+ * two sees the other's store. The sleeper checks under the mutex, and is woken
+ * under the mutex, so that the wake-up does not come before the sleep.
+ *
+ * The driver completes requests without the mutex: a class is not finalized
+ * while a thread is in a wait. Any other thread holds the mutex: the thread
+ * that waited may finalize the class as soon as the request is complete. */
 #include "mercury_request.h"
 
 #include <pthread.h>
@@ -14,6 +24,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/bias.h"
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -22,6 +33,11 @@
 /* Longest stay in one progress call, in ms: after it the driver looks at its
  * request again, in case a thread outside completed it. */
 enum { SLICE_MS = 100 };
+
+enum {
+    POLLS = 3, /* rounds that a wait makes before it reads the clock */
+    NS_PER_S = 1000000000
+};
 
 /* Destroyed requests whose memory is not used again yet: the use of one of them
  * is told from the use of a newer request. */
@@ -32,11 +48,11 @@ struct hg_request_class {
     hg_request_progress_func_t progress;
     hg_request_trigger_func_t trigger;
     void *arg;
-    pthread_mutex_t mutex; /* guards all below and changes of states */
-    pthread_cond_t changed;
-    unsigned sleepers;
-    unsigned drives; /* nested waits of the driver's thread; 0: no driver */
-    pthread_t driver;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* a request is complete, or the driver has left */
+    atomic_uint sleepers;   /* changed under the mutex */
+    /* amg_bias_mark() of the thread that drives; 0: none. */
+    _Atomic(uintptr_t) driver;
 };
 
 enum request_state {
@@ -106,7 +122,7 @@ void hg_request_finalize(hg_request_class_t *request_class, void **arg)
         *arg = request_class->arg;
     /* The thread that completed the last request may still hold the lock. */
     pthread_mutex_lock(&request_class->mutex);
-    AMG_ASSERT(request_class->drives == 0 && request_class->sleepers == 0);
+    AMG_ASSERT(request_class->driver == 0 && request_class->sleepers == 0);
     pthread_mutex_unlock(&request_class->mutex);
     pthread_cond_destroy(&request_class->changed);
     pthread_mutex_destroy(&request_class->mutex);
@@ -144,6 +160,22 @@ int hg_request_reset(hg_request_t *request)
     return HG_UTIL_SUCCESS;
 }
 
+static void sleepers_wake(hg_request_class_t *cls)
+{
+    if (atomic_load_explicit(&cls->sleepers, memory_order_seq_cst) == 0)
+        return;
+    pthread_mutex_lock(&cls->mutex);
+    pthread_cond_broadcast(&cls->changed);
+    pthread_mutex_unlock(&cls->mutex);
+}
+
+/* Is the calling thread the driver? Only that thread stores its own mark. */
+static bool is_driver(const hg_request_class_t *cls)
+{
+    return atomic_load_explicit(&cls->driver, memory_order_relaxed) ==
+           amg_bias_mark();
+}
+
 void hg_request_complete(hg_request_t *request)
 {
     hg_request_class_t *cls = NULL;
@@ -151,86 +183,127 @@ void hg_request_complete(hg_request_t *request)
     if (!REQUEST_OK(request))
         return;
     cls = request->cls;
+    /* The request may be gone once its state is stored. */
+    if (is_driver(cls)) {
+        atomic_store_explicit(
+            &request->state, REQUEST_DONE, memory_order_seq_cst);
+        sleepers_wake(cls);
+        return;
+    }
     pthread_mutex_lock(&cls->mutex);
     atomic_store_explicit(&request->state, REQUEST_DONE, memory_order_release);
-    /* The request may be gone from here on; the class is not while locked. */
-    if (cls->sleepers > 0)
-        pthread_cond_broadcast(&cls->changed);
+    pthread_cond_broadcast(&cls->changed);
     pthread_mutex_unlock(&cls->mutex);
 }
 
-/* Runs callbacks until none is left. */
-static void callbacks_run(hg_request_class_t *cls)
-{
-    unsigned int any = 0;
-    int rc = HG_UTIL_SUCCESS;
+/* Time limit of a wait. */
+struct limit {
+    unsigned timeout_ms;
+    unsigned polls;       /* rounds before the clock was read */
+    uint64_t deadline_ns; /* 0: the clock was not read yet */
+    unsigned slice_ms;    /* longest stay in the next progress call */
+};
 
-    do {
-        any = 0;
-        rc = cls->trigger(0, &any, cls->arg);
-    } while (rc == HG_UTIL_SUCCESS && any != 0);
+static uint64_t limit_deadline_ns(struct limit *limit)
+{
+    if (limit->deadline_ns == 0)
+        limit->deadline_ns = amg_clock_deadline_ns(limit->timeout_ms);
+    return limit->deadline_ns;
 }
 
-/* Milliseconds of the next progress call; rounded up, so that a wait of less
- * than 1 ms does not become a busy loop. */
-static unsigned slice_ms(uint64_t now_ns, uint64_t deadline_ns)
+/* Before a round: is the time over? The first rounds only poll while they find
+ * something, so that short waits read no clock. */
+static bool limit_is_over(struct limit *limit, bool has_run)
 {
-    uint64_t left_ms =
-        (deadline_ns - now_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS;
+    uint64_t left_ns = 0;
+    uint64_t now_ns = 0;
 
-    return left_ms < SLICE_MS ? (unsigned)left_ms : SLICE_MS;
+    if (limit->deadline_ns == 0 && has_run && limit->polls++ < POLLS)
+        return limit->timeout_ms == 0;
+    (void)limit_deadline_ns(limit);
+    now_ns = amg_clock_ns();
+    if (now_ns >= limit->deadline_ns)
+        return true;
+    left_ns = limit->deadline_ns - now_ns;
+    /* Rounded up: a rest below 1 ms is no busy loop. */
+    limit->slice_ms =
+        left_ns < SLICE_MS * AMG_NS_PER_MS
+            ? (unsigned)((left_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS)
+            : SLICE_MS;
+    return false;
+}
+
+/* Runs callbacks until none is left. False: there were none. */
+static bool callbacks_run(hg_request_class_t *cls)
+{
+    unsigned int any = 0;
+    bool has_run = false;
+
+    while (cls->trigger(0, &any, cls->arg) == HG_UTIL_SUCCESS && any != 0) {
+        has_run = true;
+        any = 0;
+    }
+    return has_run;
 }
 
 /* Drives until the request is complete or the time is over. */
-static void request_drive(const hg_request_t *request, uint64_t deadline_ns)
+static void request_drive(const hg_request_t *request, struct limit *limit)
 {
     hg_request_class_t *cls = request->cls;
-    uint64_t now_ns = 0;
+    bool has_run = true; /* the first round need not read the clock */
 
-    for (;;) {
-        callbacks_run(cls);
-        if (request_is_done(request))
-            return;
-        now_ns = amg_clock_ns();
-        if (now_ns >= deadline_ns)
-            return;
-        /* The result does not matter: the loop looks at the request. */
-        (void)cls->progress(slice_ms(now_ns, deadline_ns), cls->arg);
+    (void)callbacks_run(cls);
+    while (!request_is_done(request) && !limit_is_over(limit, has_run)) {
+        /* An error of progress does not matter: the request tells. */
+        (void)cls->progress(limit->slice_ms, cls->arg);
+        has_run = callbacks_run(cls);
     }
 }
 
-static void request_wait_until(hg_request_t *request, uint64_t deadline_ns)
+/* Sleeps until the request is complete, the driver has left, or the time is
+ * over. False: the time is over. */
+static bool request_sleep(const hg_request_t *request, struct limit *limit)
 {
     hg_request_class_t *cls = request->cls;
+    uint64_t deadline_ns = limit_deadline_ns(limit);
     const struct timespec until = {
-        .tv_sec = (time_t)(deadline_ns / 1000000000u),
-        .tv_nsec = (long)(deadline_ns % 1000000000u),
+        .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % NS_PER_S),
     };
     int err = 0;
 
     pthread_mutex_lock(&cls->mutex);
-    while (!request_is_done(request) && cls->drives > 0 &&
-           !pthread_equal(cls->driver, pthread_self()) && err == 0) {
-        cls->sleepers++;
+    atomic_fetch_add_explicit(&cls->sleepers, 1u, memory_order_seq_cst);
+    while (!request_is_done(request) && err == 0 &&
+           atomic_load_explicit(&cls->driver, memory_order_seq_cst) != 0)
         err = pthread_cond_clockwait(
             &cls->changed, &cls->mutex, CLOCK_MONOTONIC, &until);
-        cls->sleepers--;
-    }
-    if (request_is_done(request) || err != 0) {
-        pthread_mutex_unlock(&cls->mutex);
-        return;
-    }
-    cls->driver = pthread_self();
-    cls->drives++;
+    atomic_fetch_sub_explicit(&cls->sleepers, 1u, memory_order_relaxed);
     pthread_mutex_unlock(&cls->mutex);
+    return err == 0;
+}
 
-    request_drive(request, deadline_ns);
+static void request_wait(hg_request_t *request, struct limit *limit)
+{
+    hg_request_class_t *cls = request->cls;
+    uintptr_t mine = amg_bias_mark();
 
-    pthread_mutex_lock(&cls->mutex);
-    cls->drives--;
-    if (cls->drives == 0 && cls->sleepers > 0)
-        pthread_cond_broadcast(&cls->changed);
-    pthread_mutex_unlock(&cls->mutex);
+    while (!request_is_done(request)) {
+        uintptr_t driver = 0;
+        bool is_driver = atomic_compare_exchange_strong_explicit(&cls->driver,
+            &driver, mine, memory_order_acquire, memory_order_relaxed);
+
+        if (is_driver || driver == mine) {
+            request_drive(request, limit);
+            if (!is_driver)
+                return;
+            atomic_store_explicit(&cls->driver, 0, memory_order_seq_cst);
+            sleepers_wake(cls);
+            return;
+        }
+        if (!request_sleep(request, limit))
+            return;
+    }
 }
 
 int hg_request_wait(
@@ -242,7 +315,7 @@ int hg_request_wait(
 int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
     unsigned int *flag)
 {
-    uint64_t deadline_ns = amg_clock_deadline_ns(timeout);
+    struct limit limit = {.timeout_ms = timeout};
     bool all_done = true;
 
     if (!AMG_CONTRACT(count >= 0 && (count == 0 || request != NULL),
@@ -253,8 +326,7 @@ int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,
             return HG_UTIL_FAIL;
     }
     for (int i = 0; i < count; i++) {
-        if (!request_is_done(request[i]))
-            request_wait_until(request[i], deadline_ns);
+        request_wait(request[i], &limit);
         all_done = all_done && request_is_done(request[i]);
     }
     if (flag != NULL)

@@ -10,8 +10,17 @@
 
 #include "amalgam_oneway.h"
 #include "margo.h"
+#include "mercury_macros.h"
+#include "mercury_proc_bulk.h"
+#include "mercury_proc_string.h"
+#include "mercury_request.h"
 
-enum { WARM = 500, COUNTED = 500, BLOB = 256, PULLED = 4096, STREAM = 16 };
+enum { WARM = 500, COUNTED = 500, BLOB = 256, KIB = 1024, PULLED = 4096 };
+enum { STREAM = 16, REQUEST_MS = 1000 };
+
+MERCURY_GEN_PROC(ints_t, ((int32_t)(one))((int32_t)(other)))
+MERCURY_GEN_PROC(text_t, ((hg_const_string_t)(text)))
+MERCURY_GEN_PROC(bulk_in_t, ((hg_bulk_t)(bulk)))
 
 #define PART static __attribute__((noinline))
 
@@ -30,6 +39,10 @@ struct side {
     hg_id_t one_way;
     hg_id_t no_handle;
     hg_id_t blob;
+    hg_id_t kib;
+    hg_id_t ints;
+    hg_id_t text;
+    hg_id_t bulk_in;
 };
 
 /* A caller, and a target that may be the same class. */
@@ -42,16 +55,21 @@ struct pair {
     unsigned served;
 };
 
-struct blob {
-    char bytes[BLOB];
+struct kib {
+    char bytes[KIB];
 };
 
 static struct pair *now; /* the pair that calls */
-static struct blob out;
+static struct kib out;
 
 static hg_return_t blob_proc(hg_proc_t proc, void *data)
 {
     return hg_proc_raw(proc, data, BLOB);
+}
+
+static hg_return_t kib_proc(hg_proc_t proc, void *data)
+{
+    return hg_proc_raw(proc, data, KIB);
 }
 
 PART hg_return_t part_respond(hg_handle_t handle, void *result)
@@ -82,15 +100,43 @@ static void no_handle_serve(
     now->served++;
 }
 
+/* Serves a call: gets the input into `in`, and responds `result`. */
+static hg_return_t struct_serve(hg_handle_t handle, void *in, void *result)
+{
+    now->served++;
+    OK(HG_Get_input(handle, in));
+    OK(HG_Free_input(handle, in));
+    OK(part_respond(handle, result));
+    return HG_Destroy(handle);
+}
+
 static hg_return_t blob_serve(hg_handle_t handle)
 {
-    struct blob in;
+    struct kib in;
 
-    now->served++;
-    OK(HG_Get_input(handle, &in));
-    OK(HG_Free_input(handle, &in));
-    OK(part_respond(handle, &out));
-    return HG_Destroy(handle);
+    return struct_serve(handle, &in, &out);
+}
+
+static hg_return_t ints_serve(hg_handle_t handle)
+{
+    ints_t in;
+    ints_t result = {3, 4};
+
+    return struct_serve(handle, &in, &result);
+}
+
+static hg_return_t text_serve(hg_handle_t handle)
+{
+    text_t in;
+
+    return struct_serve(handle, &in, NULL);
+}
+
+static hg_return_t bulk_in_serve(hg_handle_t handle)
+{
+    bulk_in_t in;
+
+    return struct_serve(handle, &in, NULL);
 }
 
 static hg_return_t call_ended(const struct hg_cb_info *info)
@@ -100,15 +146,30 @@ static hg_return_t call_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
+/* Ends a call: gets the output into `result`. */
+static hg_return_t struct_ended(const struct hg_cb_info *info, void *result)
+{
+    OK(info->ret);
+    OK(HG_Get_output(info->info.forward.handle, result));
+    OK(HG_Free_output(info->info.forward.handle, result));
+    now->done = true;
+    if (info->arg != NULL)
+        hg_request_complete(info->arg);
+    return HG_SUCCESS;
+}
+
 static hg_return_t blob_ended(const struct hg_cb_info *info)
 {
-    struct blob result;
+    struct kib result;
 
-    OK(info->ret);
-    OK(HG_Get_output(info->info.forward.handle, &result));
-    OK(HG_Free_output(info->info.forward.handle, &result));
-    now->done = true;
-    return HG_SUCCESS;
+    return struct_ended(info, &result);
+}
+
+static hg_return_t ints_ended(const struct hg_cb_info *info)
+{
+    ints_t result;
+
+    return struct_ended(info, &result);
 }
 
 static void side_open(struct side *side)
@@ -125,6 +186,14 @@ static void side_open(struct side *side)
         amalgam_register_oneway(side->cls, "no handle", no_handle_serve);
     side->blob =
         HG_Register_name(side->cls, "blob", blob_proc, blob_proc, blob_serve);
+    side->kib =
+        HG_Register_name(side->cls, "kib", kib_proc, kib_proc, blob_serve);
+    side->ints = HG_Register_name(
+        side->cls, "ints", hg_proc_ints_t, hg_proc_ints_t, ints_serve);
+    side->text =
+        HG_Register_name(side->cls, "text", hg_proc_text_t, NULL, text_serve);
+    side->bulk_in = HG_Register_name(
+        side->cls, "bulk in", hg_proc_bulk_in_t, NULL, bulk_in_serve);
 }
 
 static void side_close(struct side *side)
@@ -203,6 +272,44 @@ static void call(struct pair *pair, hg_handle_t handle, hg_cb_t ended, void *in)
         part_reply_arrives(pair);
         part_complete(pair);
     }
+}
+
+/* Progress of requests: of the target, too, while the call is not served. */
+static int request_progress(unsigned timeout_ms, void *arg)
+{
+    struct pair *pair = arg;
+
+    (void)timeout_ms;
+    if (!pair->is_self && pair->served == 0) {
+        part_request_arrives(pair);
+        part_serve(pair, 1);
+    }
+    part_reply_arrives(pair);
+    return HG_UTIL_SUCCESS;
+}
+
+static int request_trigger(unsigned timeout_ms, unsigned *flag, void *arg)
+{
+    struct pair *pair = arg;
+
+    *flag = 0;
+    (void)HG_Trigger(pair->origin.context, timeout_ms, 1, flag);
+    return HG_UTIL_SUCCESS;
+}
+
+/* One call, awaited by a request. */
+static void request_call(
+    struct pair *pair, hg_handle_t handle, hg_request_t *request, void *in)
+{
+    unsigned done = 0;
+
+    pair->done = false;
+    pair->served = 0;
+    OK(hg_request_reset(request));
+    OK(HG_Forward(handle, ints_ended, request, in));
+    OK(hg_request_wait(request, REQUEST_MS, &done));
+    if (done == 0 || pair->served == 0)
+        exit(EXIT_FAILURE);
 }
 
 PART hg_return_t part_forward_oneway(struct pair *pair)
@@ -322,27 +429,59 @@ static void pull_count(struct pair *pair, const char *on)
     free(to);
 }
 
+/* Calls whose input is a struct, with generated procs. */
+static void structs_count(struct pair *pair, const char *on)
+{
+    hg_handle_t ints = handle_of(pair, pair->origin.ints);
+    hg_handle_t text = handle_of(pair, pair->origin.text);
+    hg_handle_t bulk_in = handle_of(pair, pair->origin.bulk_in);
+    hg_request_class_t *requests =
+        hg_request_init(request_progress, request_trigger, pair);
+    hg_request_t *request = hg_request_create(requests);
+    ints_t two = {1, 2};
+    text_t twenty = {"a text of 20 bytes."};
+    bulk_in_t exposed;
+    void *bytes = bulk_make(pair->origin.cls, HG_BULK_READWRITE, &exposed.bulk);
+
+    COUNT("ints", on, call(pair, ints, ints_ended, &two));
+    COUNT("ints_request", on, request_call(pair, ints, request, &two));
+    COUNT("text", on, call(pair, text, call_ended, &twenty));
+    COUNT("bulk_in", on, call(pair, bulk_in, call_ended, &exposed));
+    hg_request_destroy(request);
+    hg_request_finalize(requests, NULL);
+    OK(HG_Bulk_free(exposed.bulk));
+    free(bytes);
+    OK(HG_Destroy(ints));
+    OK(HG_Destroy(text));
+    OK(HG_Destroy(bulk_in));
+}
+
 static void pair_count(bool is_self, const char *on)
 {
     struct pair pair;
     hg_handle_t null = HG_HANDLE_NULL;
     hg_handle_t one_way = HG_HANDLE_NULL;
     hg_handle_t blob = HG_HANDLE_NULL;
+    hg_handle_t kib = HG_HANDLE_NULL;
 
     pair_open(&pair, is_self);
     null = handle_of(&pair, pair.origin.null);
     one_way = handle_of(&pair, pair.origin.one_way);
     blob = handle_of(&pair, pair.origin.blob);
+    kib = handle_of(&pair, pair.origin.kib);
     COUNT("progress", on, part_reply_arrives(&pair));
     COUNT("null", on, call(&pair, null, call_ended, NULL));
     COUNT("one_way", on, call(&pair, one_way, call_ended, NULL));
     COUNT("no_handle", on, no_handle_calls(&pair, 1));
     COUNT("stream", on, no_handle_calls(&pair, STREAM));
     COUNT("blob", on, call(&pair, blob, blob_ended, &out));
+    COUNT("kib", on, call(&pair, kib, blob_ended, &out));
+    structs_count(&pair, on);
     pull_count(&pair, on);
     OK(HG_Destroy(null));
     OK(HG_Destroy(one_way));
     OK(HG_Destroy(blob));
+    OK(HG_Destroy(kib));
     pair_close(&pair);
 }
 
@@ -353,9 +492,34 @@ static void margo_serve(hg_handle_t handle)
 }
 static DEFINE_MARGO_RPC_HANDLER(margo_serve)
 
-    PART void part_margo_forward(hg_handle_t handle)
+    PART void part_margo_forward(hg_handle_t handle, void *in)
 {
-    OK(margo_forward(handle, NULL));
+    OK(margo_forward(handle, in));
+}
+
+static void margo_ints_serve(hg_handle_t handle)
+{
+    ints_t in;
+    ints_t result = {3, 4};
+
+    OK(margo_get_input(handle, &in));
+    OK(margo_free_input(handle, &in));
+    OK(margo_respond(handle, &result));
+    OK(margo_destroy(handle));
+}
+static DEFINE_MARGO_RPC_HANDLER(margo_ints_serve)
+
+    static void margo_ints(margo_instance_id mid, hg_addr_t to, hg_id_t id)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    ints_t in = {1, 2};
+    ints_t result;
+
+    OK(margo_create(mid, to, id, &handle));
+    part_margo_forward(handle, &in);
+    OK(margo_get_output(handle, &result));
+    OK(margo_free_output(handle, &result));
+    OK(margo_destroy(handle));
 }
 
 static void thread_empty(void *arg)
@@ -384,13 +548,16 @@ static void margo_count(void)
     ABT_thread thread = ABT_THREAD_NULL;
     ABT_pool pool = ABT_POOL_NULL;
     hg_id_t id = 0;
+    hg_id_t ints = 0;
 
     if (mid == MARGO_INSTANCE_NULL)
         exit(EXIT_FAILURE);
     id = MARGO_REGISTER(mid, "margo", void, void, margo_serve);
+    ints = MARGO_REGISTER(mid, "ints", ints_t, ints_t, margo_ints_serve);
     OK(margo_addr_self(mid, &self));
     OK(margo_create(mid, self, id, &handle));
-    COUNT("margo_forward", "self", part_margo_forward(handle));
+    COUNT("margo_forward", "self", part_margo_forward(handle, NULL));
+    COUNT("margo_ints", "self", margo_ints(mid, self, ints));
     OK(margo_destroy(handle));
     OK(margo_addr_free(mid, self));
     margo_finalize(mid);

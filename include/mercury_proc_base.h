@@ -30,7 +30,19 @@ extern "C" {
 HG_PUBLIC hg_return_t hg_proc_bytes(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
-/* hg_proc_bytes() for few bytes, whose number the compiler knows. */
+/**
+ * Code few bytes as they are, inline: hg_proc_bytes() where the compiler knows
+ * their number.
+ *
+ * @param proc       [in]
+ * @param data       [in,out]
+ * @param data_size  [in]  a constant
+ * Owns:      nothing changes hands.
+ * Errors:    as hg_proc_bytes().
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc or data is NULL.
+ * Source:    ours; part of the procs of integers.
+ */
 static inline hg_return_t hg_proc_plain(
     hg_proc_t proc, void *data, hg_size_t data_size)
 {

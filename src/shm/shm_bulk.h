@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets: copies by this process, and transfers through the segment.
+/* Puts and gets, by copies of this process or through the segment.
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
  *   endpoint polls            amg_shm_bulk_poll, when AMG_SHM_DUE_BULK is set
@@ -27,8 +27,8 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Moves the transfers of `ep`, up to about 1 MiB; called by the progress owner,
- * without the lock. Completed operations are on `ep->done`. */
+/* Moves the transfers of `ep`: copies up to about 1 MiB, beside bounce buffers.
+ * The progress owner calls, without the lock. Puts completed ops on `done`. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 /* Cancels an operation in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
@@ -50,11 +50,10 @@ hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
 
 /* Checks all of `access`, copies its first bytes between `local` and the peer,
  * and moves `local` behind them. `*budget` bounds the bytes, and is reduced by
- * their cost: short runs cost more than their bytes. HG_SUCCESS: `*ret_len` > 0
- * bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy; HG_AGAIN: try
- * again later. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW, HG_HOSTUNREACH,
- * HG_NA_ERROR, HG_PROTOCOL_ERROR: the operation ends with that code; the cause
- * was logged. */
+ * them and, if there are several runs, by a fixed cost of each. HG_SUCCESS:
+ * `*ret_len` > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy;
+ * HG_AGAIN: try again later. Others end the operation with that code; the cause
+ * was logged, except of HG_HOSTUNREACH and some HG_PROTOCOL_ERROR. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
@@ -63,8 +62,8 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: one put or get of this process. Polls move it, by copies of this
- * process or through the segment (shm_transfer.c).
+/* Transfer: a put or get that its post did not complete. Polls move it, by
+ * copies of this process or through the segment (shm_transfer.c).
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -74,9 +73,9 @@ void amg_shm_access_refused(const struct amg_shm_region *who,
  *   PUT {key, place, buffer} -------->    checks, copies out of the buffer
  *                            <--------    DONE {code}
  *
- * The buffer is a bounce buffer of 64 KiB in the segment of the origin. The
- * number of the buffer identifies the fragment, as only one fragment at a time
- * has that buffer; DONE must name the transfer, too.
+ * The buffer is a bounce buffer of 64 KiB in the segment of the origin. DONE
+ * names the transfer and the number of the buffer: that tells the fragment, as
+ * a buffer belongs to one fragment at a time.
  *
  *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_bulk_request
  *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_bulk_done */
@@ -132,8 +131,8 @@ enum amg_shm_transfer_state {
     AMG_SHM_TRANSFER_ENDED,   /* the operation has ended; fragments have not */
 };
 
-/* From bulk.pool. The domain's lock guards all but `local`, `begun`, `arrived`,
- * which the progress owner uses, and the fragments of a POLLED transfer. */
+/* From bulk.pool. The domain's lock guards all but what the progress owner
+ * alone uses: `local`, `begun`, `arrived`, `ret`; if POLLED, the fragments. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;
@@ -161,8 +160,8 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. A run
- * costs more than its bytes, see shm_copy.c. */
+/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Each of
+ * several runs counts as more than its bytes, see shm_copy.c. */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
 static inline char *amg_shm_bounce_buf(
@@ -189,7 +188,7 @@ void amg_shm_transfer_done(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
 
-/* Takes the lock, unless the caller has it (of a closed context). */
+/* Takes the lock, unless the caller has it, as for a closed context. */
 static inline void amg_shm_bulk_lock(
     struct amg_shm_domain *domain, bool has_lock)
 {

@@ -6,9 +6,9 @@
  * ring.
  *
  * A ring ends when its writer released its claim, closed, or died. The reader
- * first reads the ring to its end: the replies in it arrive, and requests of
- * dead processes are served, if the ring was opened while the process lived.
- * Models: tests/models/shm_pair.pml, shm_slots.pml. */
+ * first reads the ring to its end, so replies and requests in it arrive. A ring
+ * is not read if the segment of its writer was never mapped here. Models:
+ * tests/models/shm_pair.pml, shm_slots.pml. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
         memory_order_release);
 }
 
-/* Whether the slot belongs to a known peer that closed or died; a peer that
- * refused this process may be alive. */
+/* Whether the slot belongs to a known peer that closed or died. A peer that
+ * refused this process does not count: it is GONE, but may be alive. */
 static bool slot_is_of_gone_locked(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -76,10 +76,10 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
-/* Refuses a sender whose segment cannot be mapped, or that refused this process
- * and so gets no reply. A living sender sees the refusal and releases its
- * claim; the slot of a dead sender is freed. A refused ring is never read: the
- * sender treats the messages in it as not delivered. */
+/* Refuses a sender if its segment cannot be mapped here, or if it could not map
+ * ours, and so would get no reply. A living sender sees the refusal and
+ * releases its claim; the slot of a dead sender is freed. A refused ring is
+ * never read: the sender treats the messages in it as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
@@ -249,7 +249,8 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 {
     AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
-    /* Read after the bit: a new sender raises the end before its bit. */
+    /* Read after the bit was taken: a new sender raises the end, then sets a
+     * bit. */
     uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
     bool is_done = true;
 
@@ -282,7 +283,7 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
     }
 }
 
-/* Checks the claims without an open ring: opens rings of known peers that
+/* Checks the claims that have no open ring: opens rings of known peers that
  * closed or died, and frees the slots of senders that died before their ring
  * was opened. False: no memory. */
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
@@ -308,8 +309,8 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
     return is_done;
 }
 
-/* Lets polls read the rings of peers that closed or died to their ends. False:
- * no memory. */
+/* The rings of peers that closed or died are leaving: polls read what is left
+ * in them. False: no memory. */
 static bool rings_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);

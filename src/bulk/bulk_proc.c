@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handle as an argument of a call, and as bytes for the program: which
- * data are sent with the descriptor. */
+/* Bulk handle as an argument of a call, and as bytes for the program. Decides
+ * which data are sent with the descriptor. */
 #include "bulk/bulk.h"
 
 #include "base/assert.h"

@@ -17,13 +17,13 @@
  *
  * Most transfers are uncancellable. Only one thread at a time uses such a
  * transfer, without its lock: the thread that starts it, up to the post; then
- * the driver, under the driver's lock; then the progress owner, from
- * transfer_step() on.
+ * the driver, under the driver's lock; then the progress owner, in
+ * transfer_step(); then the callee of `done`.
  *
- * In other transfers, the lock orders post, cancel and step. It is held during
- * the driver's post and cancel: so a cancel reaches the driver only between
- * post and step, and the step waits until the starting thread has left the
- * transfer. */
+ * Others may be cancelled at any time. The post and the cancel of the driver
+ * are called under the lock of the transfer, which the step takes, too: so no
+ * cancel reaches the driver before the post or after the step, and the step
+ * waits until the starting thread has left the transfer. */
 
 enum { CACHE_LINE = 64 };
 

@@ -15,7 +15,7 @@ enum { CPU_MAX = 65535 };
 
 const char amg_margo_primary_name[] = "__primary__";
 
-/* Without "external", the kind of pools of the program. */
+/* A text cannot contain "external", the kind of pools of the program. */
 static const char *const pool_kinds[] = {
     [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
     [AMG_MARGO_POOL_FIFO] = "fifo",
@@ -61,8 +61,8 @@ const char *amg_margo_sched_kind_name(int kind)
     return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
-/* Has the name a form that Margo makes up? Such names are valid, since Margo's
- * own descriptions have to be valid texts. */
+/* Is the name like those that Margo makes up? A text may have these, as it may
+ * be one that Margo wrote. */
 static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {

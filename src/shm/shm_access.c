@@ -64,7 +64,7 @@ AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_list_entry *list,
     return HG_SUCCESS;
 }
 
-/* Finds the start of the announced access in a live entry. */
+/* Finds the start of an access in an entry that was found live. */
 static hg_return_t entry_find(const struct amg_shm_key_table *table,
     const struct amg_shm_entry *entry, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
@@ -107,7 +107,7 @@ static hg_return_t entry_check(const struct amg_shm_key_table *table,
     return entry_find(table, entry, access, ret_view);
 }
 
-/* Sets the accessor's bit at its first access; later accesses only load. */
+/* Sets the accessor's bit in the entry; only loads if the bit is set. */
 static void entry_mark(struct amg_shm_key_table *table,
     const struct amg_shm_accessor *accessor, uint32_t index)
 {
@@ -157,7 +157,7 @@ void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot)
     atomic_store_explicit(&accessor->accesses[slot], 0, memory_order_release);
 }
 
-/* Moves `view` to a segment with bytes left; false: no segment has any. */
+/* Moves `view` to a segment with bytes left; false: none, or a damaged list. */
 static bool view_has_more(struct amg_shm_view *view)
 {
     while (view->len == 0 && view->next != view->stop) {

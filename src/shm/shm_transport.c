@@ -217,7 +217,7 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-/* Whether this process has one core only, where polls hold up its peers. */
+/* Whether this process has one hardware thread; peers may have to share it. */
 static bool must_yield(void)
 {
     cpu_set_t cpus;
@@ -244,9 +244,9 @@ static void transport_limits(
 
 /* Requests that keep this process from closing while the peer lives. The ranks
  * of a job close together, so a rank first waits until its requests were
- * answered or handled. Other peers serve the requests in our rings after this
- * process is gone; only a peer that has not mapped our segment yet (UNSEEN)
- * cannot. */
+ * answered or handled. Outside of a job it waits only for a peer that has not
+ * mapped our segment yet (UNSEEN): all others can serve the requests in our
+ * rings after this process is gone. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
@@ -274,7 +274,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-/* Without a time limit: core gives up a wait that gets too long. */
+/* Checks once; core repeats that, and gives up when it takes too long. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -318,7 +318,7 @@ static void transport_report(struct amg_domain *base)
     (void)owing_log(amg_shm_domain_of(base), false);
 }
 
-/* Whether calls are given up; close itself waits for no peer. */
+/* True: calls are given up, and logged. Close itself waits for no peer. */
 static bool transport_abandon(struct amg_domain *base)
 {
     return owing_log(amg_shm_domain_of(base), true);

@@ -66,7 +66,7 @@ static void *long_alloc(
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(bufs, &bufs->old); /* set if the proc never freed that buffer */
+    long_put(bufs, &bufs->old); /* set if a callback took it from the proc */
     bufs->old = bufs->buf;
     bufs->buf = buf;
     *ret_cap = buf->cap - around_len;

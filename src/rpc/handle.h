@@ -32,7 +32,7 @@ enum amg_handle_state {
     AMG_HANDLE_RUNNING,  /* target: the user has it and must answer */
     AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
     AMG_HANDLE_ACK_WAIT, /* target: the origin pulls the long answer */
-    AMG_HANDLE_ANSWERED, /* target: answered and sent */
+    AMG_HANDLE_ANSWERED, /* target: over: answered, or one-way */
     AMG_HANDLE_STATE_COUNT
 };
 
@@ -65,25 +65,25 @@ struct amg_rpc_context {
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
     struct amg_list unanswered; /* destroyed before the answer: handle.c */
     struct amg_rpc_pulls pulls;
-    struct amg_map lines;        /* by origin: order.c */
+    struct amg_map lines;        /* queues of calls, by origin: order.c */
     struct amg_streams *streams; /* one-way calls not sent yet: oneway.c */
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
- * at the target, one of the answer. The thread that owns the handle in its
- * current state writes the fields whose comments name no other rule. */
+ * at the target, one of the answer. A field is written by the thread that owns
+ * the handle in its state (handle.c), unless a comment says otherwise. */
 struct hg_handle {
     struct amg_op op; /* the request, or the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
     struct hg_addr addr; /* info.addr points to it */
-    /* Ends an unanswered call; the creator sets this before RUNNING. */
+    /* Ends an unanswered call; serve.c sets this when it makes the handle. */
     void (*on_unanswered_end)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_move_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
-    /* References that `refs` includes and nobody holds: at the origin, for
-     * later calls; at the target, one for the answer, until an operation or the
-     * thread that claims the call takes it, or to the end. */
+    /* References in `refs` that nobody holds yet. Origin: for later calls.
+     * Target: 1 for the answer, or 0 once an operation or the thread that
+     * claims the call has taken it; without either, 1 to the handle's end. */
     atomic_int spare;
     bool is_incoming; /* a call at its target */
     bool keeps_data;  /* target: `data` stays for its next call */
@@ -92,18 +92,18 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* From here on amg_handle_create() clears only fields that a use may leave
-     * set. The end of a handle, or of the operation that sets them, clears
-     * is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and `out`;
-     * the others are written before each use. */
+    /* Of the fields below, amg_handle_create() clears is_released, ret and
+     * callback. The end of the handle, or of an operation, has cleared
+     * is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and `out`.
+     * The others keep old values until they are written for the next use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: the arguments must be pulled, or came in a
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
     bool is_released;    /* target: the message of the input was released */
-    bool is_shared;      /* target: its message has further calls, and kept[0]
-                          * of the arrival is the number of their handles */
+    bool is_shared;      /* target: several calls came in its message; kept[0]
+                          * of the arrival counts those that still need it */
     bool has_reply;      /* origin: op.data must be released */
     /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
     atomic_bool is_cancelled;
@@ -117,9 +117,9 @@ struct hg_handle {
     /* Target: on `ack_waits` of context->rpc in ACK_WAIT; before that possibly
      * on `early`, `pulls.waiting` (rpc/order.c) or `unanswered` there. */
     struct amg_link link;
-    /* While on `unanswered`: the thread whose callback dropped the handle, if
-     * the call is given up when that callback returns, else NULL; and the time
-     * after which any thread gives the call up. */
+    /* While on `unanswered`: any thread gives the call up after give_up_ns. If
+     * dropped_by is not NULL, the handle was dropped in a callback of that
+     * thread, which gives the call up once the callback has returned. */
     const struct amg_role *dropped_by;
     uint64_t give_up_ns;
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
@@ -175,8 +175,8 @@ static inline enum amg_handle_state amg_handle_state(
         &handle->state, memory_order_acquire);
 }
 
-/* A reference by arguments that were decoded and not freed yet: counts as one
- * reference, and once more in the upper bits. */
+/* The reference that decoded arguments hold until they are freed: adds 1 to the
+ * count, and 1 to a count of such references in the upper bits. */
 enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
 
 /* Spare references added at a time. */
@@ -270,7 +270,7 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
     if (!AMG_LIKELY(handle != NULL))
         return NULL;
     AMG_ASSERT(!amg_link_is_listed(&handle->link));
-    /* Single stores: gcc makes a memset a slow instruction. */
+    /* Single stores: gcc would turn a memset() into one slow instruction. */
     handle->is_released = false;
     handle->ret = HG_SUCCESS;
     handle->callback = NULL;
@@ -427,8 +427,8 @@ void amg_streams_abandon(hg_context_t *context);
 /* Answers a call with a code and no arguments, and counts the reply. */
 hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 
-/* Answers a call that the user never sees with a code, logs the reason, and
- * ends the handle. */
+/* Refuses a call that the user never sees: answers with the code `ret`, logs
+ * the reason, and ends the handle. */
 void amg_respond_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why);
 

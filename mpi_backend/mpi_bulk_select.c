@@ -14,9 +14,9 @@
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
  * with two windows of their own. The ranks form pairs: in each round one rank
  * pulls once by each way while its partner serves it, then the two swap. A
- * round begins only if it would end in time, were it as long as the last one of
- * the slowest pair. The result of a way is the median of its rounds, or the
- * best; over all pairs, the slowest window and the fastest messages.
+ * round begins only if it is likely to end in time, by its length and the last
+ * round of the slowest pair. Each pair takes the median of its rounds, or the
+ * best; of all pairs, the slowest counts for windows, the fastest for messages.
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
@@ -34,7 +34,7 @@
 #include "mpi_backend/mpi_rma.h"
 
 enum {
-    BUDGET_MS = 50, /* of all rounds; none begins that would end later */
+    BUDGET_MS = 50, /* of the rounds that are timed */
     ROUNDS = 7,     /* of each length; the first, to connect, is not counted */
     ROUNDS_MIN = 4, /* enough for a result */
     AREA_LEN = AMG_MPI_MEASURED_LARGE,
@@ -52,7 +52,7 @@ enum {
 /* Ways of a pull; those through windows as in enum amg_mpi_memory. */
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
-/* Values of a note, the message to a partner, that are not a length to send. */
+/* A note to the partner is a number of bytes to send, or one of these. */
 enum { NOTE_DONE, NOTE_SLEEP };
 
 static const uint64_t lens[AMG_MPI_SIZES] = {
@@ -232,9 +232,9 @@ static void ways_pull(struct bench *bench, unsigned size)
 }
 
 /* Tests whether the post of an access, or a get by a window, waits for a target
- * that sleeps outside of MPI. The sleep begins after this rank has asked for
- * it: gets that end within TARGET_SLEEP_NS from then did not wait for the
- * target. */
+ * that sleeps outside of MPI. The sleep begins after asked_ns, so the target
+ * sleeps at least until asked_ns + TARGET_SLEEP_NS: gets that end before did
+ * not wait for it. */
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();

@@ -31,16 +31,6 @@ static hg_size_t proc_used(const struct hg_proc *proc)
     return proc_size(proc) - proc_left(proc);
 }
 
-/* Sets the buffer from the cursor on. The inline procs may not use the buffer
- * where a checksum is wanted or nothing is coded. */
-static void cursor_set(struct hg_proc *proc, char *pos, char *limit)
-{
-    proc->at.pos = pos;
-    proc->limit = limit;
-    proc->at.end =
-        proc->hash == HG_NOHASH && proc->at.op != HG_FREE ? limit : NULL;
-}
-
 /* Allocates at least `*size` bytes; `*size` becomes their number. */
 static void *extra_alloc(const struct hg_proc *proc, hg_size_t *size)
 {
@@ -81,7 +71,7 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     amg_proc_drop_extra(proc);
     proc->extra = grown;
     proc->extra_size = size;
-    cursor_set(proc, grown + used, grown + size);
+    amg_proc_aim(proc, grown + used, grown + size);
     return HG_SUCCESS;
 }
 
@@ -114,7 +104,7 @@ static void buf_set(
     proc->size = buf == NULL ? 0 : size;
     proc->at.op = op;
     proc->sum = 0;
-    cursor_set(proc, buf, buf == NULL ? NULL : (char *)buf + size);
+    amg_proc_aim(proc, buf, buf == NULL ? NULL : (char *)buf + size);
 }
 
 hg_return_t hg_proc_create(

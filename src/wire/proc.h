@@ -42,16 +42,25 @@ struct hg_proc {
     bool extra_is_taken; /* the extra buffer was handed over */
 };
 
+/* Sets the buffer from the cursor on, for the operation and checksum of the
+ * proc. The inline procs may not use the buffer where a checksum is wanted or
+ * nothing is coded. */
+static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
+{
+    proc->at.pos = pos;
+    proc->limit = limit;
+    proc->at.end =
+        proc->hash == HG_NOHASH && proc->at.op != HG_FREE ? limit : NULL;
+}
+
 /* Initialises a proc without checksum, handle or flags; allocates nothing.
  * `buf` may be NULL for HG_FREE, or if `size` is 0. */
 static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     void *buf, hg_size_t size, hg_proc_op_t op)
 {
-    proc->at.pos = buf;
-    proc->limit = buf == NULL ? NULL : (char *)buf + size;
-    proc->at.end = op == HG_FREE ? NULL : proc->limit;
     proc->at.op = op;
     proc->hash = HG_NOHASH;
+    amg_proc_aim(proc, buf, buf == NULL ? NULL : (char *)buf + size);
     proc->sum = 0;
     proc->buf = buf;
     proc->size = buf == NULL ? 0 : size;

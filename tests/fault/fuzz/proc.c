@@ -147,7 +147,7 @@ static void fields_compare(const struct fields *one, const struct fields *other)
 static void hash_set(struct hg_proc *proc, hg_proc_hash_t hash)
 {
     proc->hash = hash;
-    proc->at.end = NULL;
+    amg_proc_aim(proc, proc->at.pos, proc->limit);
 }
 
 /* Encodes the decoded values, into little room, and decodes them again. */

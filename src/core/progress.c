@@ -602,7 +602,6 @@ static inline void entries_left(hg_context_t *context, unsigned count)
     amg_context_send_unsent(context);
     if (count > 0) {
         atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst); /* see base/bias.h */
         if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
             ran_tell(context);
     }

@@ -290,12 +290,12 @@ static void request_wait(hg_request_t *request, struct limit *limit)
 
     while (!request_is_done(request)) {
         uintptr_t driver = 0;
-        bool is_driver = atomic_compare_exchange_strong_explicit(&cls->driver,
+        bool is_elected = atomic_compare_exchange_strong_explicit(&cls->driver,
             &driver, mine, memory_order_acquire, memory_order_relaxed);
 
-        if (is_driver || driver == mine) {
+        if (is_elected || driver == mine) {
             request_drive(request, limit);
-            if (!is_driver)
+            if (!is_elected)
                 return;
             atomic_store_explicit(&cls->driver, 0, memory_order_seq_cst);
             sleepers_wake(cls);

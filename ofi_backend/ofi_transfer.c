@@ -11,7 +11,7 @@
  * or whose memory is revoked, posts no more, and ends when none of its reads
  * and writes is in flight: the provider cannot stop them.
  *
- * One read or write takes runs of memory at the initiator and at the peer until
+ * A read or write takes runs of memory at the initiator and at the peer until
  * either side reaches the provider's limit of segments per post, or
  * FRAGMENT_LEN. Segments of the peer are never merged: each has its own key.
  *

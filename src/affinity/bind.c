@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which cores a thread may run on.
  *
- * These functions call the system, not hwloc: on a machine from a file, hwloc
- * reports success and binds nothing; and its topology is not kept. */
+ * The functions of this file call the system, not hwloc. With a machine from a
+ * file, hwloc reports success and binds nothing. */
 #include "affinity/bind.h"
 
 #include <ctype.h>

@@ -118,8 +118,9 @@ void amg_cq_hand_over(struct amg_cq *cq);
 /* Wakes all threads in HG_Progress(), but no event loop or progress thread. */
 void amg_cq_ring(struct amg_cq *cq);
 
-/* After a push that found waiters: unlocks the queue, wakes the first thread of
- * each list that may run the entry, and signals doorbells that heed entries. */
+/* Ends a push that found waiters: unlocks the queue. Then wakes the first
+ * thread of each list whose threads may run the entry, and signals the
+ * doorbells whose threads heed entries. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
 /* Lets each entry signal the doorbell of `who`, which runs entries. Those of

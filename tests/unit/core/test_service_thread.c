@@ -16,7 +16,6 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "medium.h"
 #include "mercury_context.h"
 #include "affinity/bind.h"
@@ -27,12 +26,10 @@ enum { ENTRIES = 500, SHORT_MS = 2, NAME_CAP = 16, FEW_POLLS = 100 };
 static void threads_begin_on(
     enum amalgam_progress progress, struct amg_core_slot slot)
 {
-    struct amg_placement *placement = amg_mem_zalloc(sizeof(*placement));
+    struct amg_progress_config *config = &medium_context->cls->progress_config;
 
-    assert_non_null(placement);
-    placement->progress = progress;
-    placement->slot = slot;
-    medium_context->cls->progress_config.placement = placement;
+    config->placed = (struct amg_placement){.progress = progress, .slot = slot};
+    config->placement = &config->placed;
     amg_service_thread_start(medium_context);
     assert_non_null(medium_context->thread);
 }

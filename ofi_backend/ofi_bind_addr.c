@@ -4,13 +4,13 @@
  *
  * Peers always get the address of one interface. The wildcard address (0.0.0.0)
  * means nothing to other hosts, and libfabric may replace the wildcard by the
- * loopback; so the driver takes it as "choose an interface". Of several
- * addresses the driver takes the first that other hosts can reach.
+ * loopback; so the driver reads the wildcard as "choose an interface". Of
+ * several addresses the driver takes the first that other hosts can reach.
  *
- * The driver compares only NICs that are alike: of one network (a fabric of
- * libfabric), equally fast, and with addresses of the same format. So ranks
- * that take different NICs reach each other, and no rank takes a slow NIC
- * because that NIC is near. Other NICs stay in libfabric's order. */
+ * The driver takes the nearest NIC only of NICs that are alike: of one network
+ * (a fabric of libfabric), equally fast, and with addresses of the same format.
+ * So ranks that take different NICs reach each other, and no rank takes a slow
+ * NIC because that NIC is near. Other NICs stay in libfabric's order. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@
 #include "na_types.h"
 
 enum {
-    RANK_LINK = 1, /* addresses that are valid with an interface only */
+    RANK_LINK = 1, /* link-local: valid only with an interface */
     RANK_LOOPBACK = 2,
     RANK_OTHER_FAMILY = 4,
     BITS_PER_BYTE = 8,
@@ -95,7 +95,7 @@ static int family_of(const char *host)
 }
 
 /* Reads an address of the named interface, of the wanted family: IPv4 before
- * IPv6, and link-local addresses last. False: there is none. */
+ * IPv6, and of one family link-local addresses last. False: no address. */
 static bool iface_read(struct amg_ofi_bind_addr *bind)
 {
     enum { LINK = 1, SIX = 2, NONE = 4 };
@@ -226,7 +226,7 @@ void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind)
 
         if (ip == NULL)
             continue;
-        /* Of two addresses with the same rank, IPv4. */
+        /* Prefers IPv4 between two addresses of one rank. */
         rank = 2 * ip_rank(at->ai_family, ip) + (at->ai_family == AF_INET6);
         if (best != NULL && rank >= best_rank)
             continue;
@@ -344,7 +344,7 @@ static bool is_same_ip(const struct sockaddr *one, const struct sockaddr *other)
            six->sin6_scope_id == other_six->sin6_scope_id;
 }
 
-/* The interface with the address; "": none has, or it is no IP address. */
+/* The interface with the address of `info`; "": none, or no IP address. */
 static void iface_of(const struct fi_info *info, char *ret_iface)
 {
     struct ifaddrs *all = NULL;
@@ -378,7 +378,7 @@ void amg_ofi_nic_read(const struct fi_info *info, struct amg_nic_id *ret_nic)
             bus->attr.pci.device_id, bus->attr.pci.function_id);
 }
 
-/* 0: the provider does not say. */
+/* 0: the provider does not state the speed. */
 static size_t speed_of(const struct fi_info *info)
 {
     return info->nic == NULL || info->nic->link_attr == NULL
@@ -463,7 +463,7 @@ static bool is_named_nic(
     return name != NULL && strcmp(name, bind->given) == 0;
 }
 
-/* Is this result the requested stack? */
+/* Is the result `name` the stack? ofi_select.c tells the meaning of '!'. */
 static bool is_stack(const char *name, const char *stack)
 {
     size_t len = strcspn(stack, "!");
@@ -472,7 +472,7 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* The result of one stack with the lowest rank; of equal ones, the first. */
+/* The result of one stack with the lowest rank; of equal results, the first. */
 static const struct fi_info *stack_best(const struct amg_ofi_bind_addr *bind,
     const struct fi_info *all, const char *stack, bool by_nic)
 {

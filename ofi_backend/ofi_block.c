@@ -2,10 +2,10 @@
 /* Registered memory.
  *
  * If the driver may choose the keys of memory, the driver counts up from a
- * random number of at least 256 (Slingshot reserves smaller keys), so that the
- * key of freed memory, also of a former process at this address, does not soon
- * name other memory. Memory that belongs to an endpoint is bound to the
- * endpoint before the key is read. */
+ * random number of at least 256 (Slingshot reserves smaller keys). So the key
+ * of freed memory, or of a former process at this address, does not soon name
+ * other memory. If the provider ties memory to the endpoint (FI_MR_ENDPOINT),
+ * the memory has its key only after the driver has bound and enabled it. */
 #include "ofi_backend/ofi_ep.h"
 
 #include "base/assert.h"
@@ -14,7 +14,7 @@
 
 enum {
     KEY_FIRST = 256,
-    KEY_TRIES = 64,   /* keys that may still be in use after a wrap */
+    KEY_TRIES = 64,   /* keys tried, as some may be in use after a wrap */
     BLOCK_ALIGN = 64, /* a cache line */
 };
 
@@ -111,8 +111,8 @@ hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     *block = (struct amg_ofi_block){
         .bytes = (unsigned char *)block + head_len,
     };
-    /* Writes to all pages: one that was only read may be the kernel's page of
-     * zeros, which the first message would replace by another page. */
+    /* Writes to all pages: a page that was only read may be the kernel's page
+     * of zeros, which the first message would replace by another page. */
     if (domain->facts.needs_desc)
         rc = pages_back(domain, block->bytes, len, FI_RECV);
     if (rc == HG_SUCCESS && domain->facts.needs_desc)

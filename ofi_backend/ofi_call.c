@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of the calls of libfabric, and its error codes as ours. */
+/* Table of the calls of libfabric, and libfabric's error codes as HG's. */
 #include "ofi_backend/ofi_call.h"
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of the calls of libfabric; the driver makes all of them through it.
+/* Table of the calls of libfabric; the driver calls libfabric only through it.
  *
- * A test may replace it (amg_ofi_call_set(), before the first domain is
+ * A test may replace the table (amg_ofi_call_set(), before the first domain is
  * opened), to see or change every call. A slot does the same as the call of
  * that name in libfabric's manual; other slots have a comment. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
@@ -73,11 +73,11 @@ struct amg_ofi_call {
 /* Table in use. */
 extern const struct amg_ofi_call *amg_ofi_call;
 
-/* Replaces the table, while no domain is open. NULL: restores libfabric. */
+/* Replaces the table, while no domain is open. NULL: the calls of libfabric. */
 void amg_ofi_call_set(const struct amg_ofi_call *call);
 
-/* Logs a failed call of libfabric, and translates its code to ours. `what`
- * names the action; `code` may be negative or positive. */
+/* Logs a failed call of libfabric, and returns HG's code for libfabric's
+ * `code`, which may be negative or positive. `what` names the action. */
 hg_return_t amg_ofi_error(int code, const char *what);
 
 #endif

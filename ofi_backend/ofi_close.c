@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends of a domain, its endpoints and its exposed memory, which wait for
- * messages, reads and writes in flight.
+/* The close of a domain, of its endpoints, and of exposed memory: each close
+ * waits for messages, reads and writes in flight.
  *
  * Processes may come and go at any time. Before a process closes, it waits
  * until its messages have left; then it sends DISCONNECT to all connected
  * peers, which ends the peers' operations with that process.
  *
- * Ranks of a job close together, by way of another transport, which tells each
- * rank when all may end: so ranks send no DISCONNECT. A rank is quiet here when
- * its messages have left, and all peers have answered and returned its credits.
- * From then on the loss of a peer is not logged.
+ * Ranks of a job close together: another transport tells each rank when all
+ * ranks may end. A rank is quiet when its messages have left, and all peers
+ * have answered and returned its credits. From then on the rank sends no
+ * DISCONNECT, and logs no loss of a peer.
  *
  * If memory is bound to the endpoint, the provider closes the endpoint only
  * after all memory is deregistered, and deregisters memory only after all posts
- * have ended. So the driver cancels all posts first. If memory is not bound,
- * the close of the endpoint ends the posts. */
+ * have ended. So the driver first cancels receives and sends, and waits for all
+ * posts. If memory is not bound, the close of the endpoint ends the posts. */
 #include "ofi_backend/ofi_domain.h"
 
 #include "base/assert.h"
@@ -33,7 +33,7 @@ enum {
     CANCEL_MS = 200,     /* for cancelled posts */
 };
 
-/* Polls until `is_busy(arg)` is false. False: still busy after that time. */
+/* Polls until `is_busy(arg)` is false. False: busy after `timeout_ms`. */
 static bool settle_locked(struct amg_ofi_domain *domain, unsigned timeout_ms,
     bool (*is_busy)(void *arg), void *arg)
 {
@@ -60,7 +60,7 @@ static bool has_rma_in_flight(void *arg)
     return ((const struct amg_ofi_ep *)arg)->rma_in_flight > 0;
 }
 
-/* Has this process messages, reads or writes that have not left? */
+/* Has this process messages that have not left, reads or writes in flight? */
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
@@ -70,7 +70,7 @@ static bool is_sending(void *arg)
            !amg_packer_is_empty(&domain->packer);
 }
 
-/* Without a context no thread polls, and peers could not revoke the leases. */
+/* Without an open context no thread polls, and no REVOKE would be answered. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
@@ -128,7 +128,7 @@ hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base)
               (domain->is_joined && pending_peer_find_locked(domain) != NULL);
     if (!is_busy && domain->is_joined && !domain->peers_may_close) {
         domain->peers_may_close = true;
-        /* The peers may close soon, and a lease cannot be returned then. */
+        /* The peers may close soon; a closed peer takes no lease back. */
         amg_ofi_lease_return_idle_locked(domain, 0);
         is_busy = is_sending(domain);
     }
@@ -183,7 +183,7 @@ static void disconnect_send_locked(struct amg_ofi_domain *domain)
     struct amg_link *link = NULL;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* A peer whose DISCONNECT comes in this poll gets none. */
+    /* A peer whose DISCONNECT comes in this poll gets no DISCONNECT. */
     (void)amg_ofi_poll_domain_locked(domain);
     amg_ofi_lease_return_idle_locked(domain, 0);
     if (!domain->is_joined || !domain->peers_may_close)
@@ -212,7 +212,7 @@ void amg_ofi_domain_stop(struct amg_domain *base)
     amg_bias_unlock(&domain->lock);
 }
 
-/* Makes all peers UNKNOWN; only the user may still reference some. */
+/* Makes all peers UNKNOWN; afterwards only the user may reference peers. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers.all);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections to peers: first contact, messages that wait for it, and loss.
  *
- *   origin                                          target
+ *   origin                                       target
  *   CONNECT (address, incarnation, token) -->
- *                                               <-- ACCEPT (the same of the
- *   messages that waited for it                 -->          target)
+ *                                            <-- ACCEPT (those of the target)
+ *   messages that waited for the ACCEPT   -->
  *
  * Each process sends its peer a token, which the peer puts into every later
  * message: so the receiver finds the sender in a table, even if the provider
- * does not name senders. Each domain draws an incarnation, and each first
- * contact a token; so a new token means that the former peer is gone, or has
- * given up this process and connects anew.
+ * does not name senders. A domain draws a random number when it opens, its
+ * incarnation, and a token for each first contact. So a new token means that
+ * the former peer is gone, or has given up this process and connects anew.
  *
  * Any process may send CONNECT in the name of any address. So a CONNECT opens
- * nothing, and ends nothing in flight: this process answers to that address,
- * and a message with the token of the answer proves the peer. A CONNECT that
- * differs from the peer's last CONNECT gets no answer: this process sends its
- * own CONNECT to that address, and trusts only an ACCEPT with the token of that
- * CONNECT.
+ * nothing, and ends nothing in flight: this process sends ACCEPT to that
+ * address, and a message with the token of the ACCEPT proves the peer. If the
+ * incarnation or token of a CONNECT is not the one known of the peer, this
+ * process sends no ACCEPT but its own CONNECT to that address, and trusts only
+ * an ACCEPT with the token of that CONNECT.
  *
  * A CONNECT also states how many requests its sender has room for, and how many
  * messages its sender has received. When a connection breaks, the provider
  * makes another without notice, and may lose messages that had left by the
  * broken connection. Messages keep their order, so all messages that were
  * posted before a CONNECT arrive before that CONNECT; if the ACCEPT counts
- * fewer, messages are lost, and all operations with the peer end. A long
- * message that the provider still sends when a shorter message arrives does not
- * count as lost; and two ACCEPTs in a row have to miss the same messages. */
+ * fewer, messages are missing. Messages that the provider still sends do not
+ * count as missing, as shorter messages may arrive first. If two ACCEPTs in a
+ * row miss the same messages, all operations with the peer end. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <inttypes.h>
@@ -40,14 +40,14 @@
 #include "ofi_backend/ofi_rma.h"
 
 /* Each post to an address where no process listens begins a connection (rxm),
- * which takes a core; so each retry waits twice as long, up to 50 ms. */
+ * which costs CPU time; so each retry waits twice as long, up to 51 ms. */
 #define RETRY_NS (AMG_NS_PER_MS / 5)
 
 enum {
     RETRY_SHIFT_MAX = 8,
     RETRIES_MAX = 256, /* peers in one poll; the next poll continues */
-    ACCEPTS_MAX = 256, /* owed at once to processes that are no ranks of this
-                        * job: addresses may be false */
+    ACCEPTS_MAX = 256, /* ACCEPTs owed at once; beyond, only ranks of this job
+                        * get an ACCEPT: other addresses may be false */
 };
 
 static void accept_owe_locked(struct amg_peer *peer, bool is_owed)
@@ -313,7 +313,7 @@ static bool connect_is_ours(
     return false;
 }
 
-/* False: `peer` speaks another version. */
+/* False: `peer` has another version, or another length of messages. */
 static bool version_is_ours(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
@@ -339,7 +339,7 @@ static void incompatible_note_locked(
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
-        return; /* the peer was told, or a check of its identity runs */
+        return; /* the peer was told, or the address may be false */
     amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_INCOMPATIBLE);
     identity_set_locked(peer, connect);
     amg_ofi_peer_set_deadline(peer);
@@ -365,7 +365,7 @@ static void claim_note_locked(
     peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* Missing messages may be in flight; the ACCEPT of our CONNECT tells. */
+    /* Missing messages may be in flight: the ACCEPT to our CONNECT tells. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->conn.sent) &&
         peer->conn.connect_tick != domain->clock.tick)
@@ -430,7 +430,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
             peer, peer->conn.incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_set_locked(peer, token); /* the peer already uses it */
+        amg_ofi_token_set_locked(peer, token); /* in use by the peer */
         peer->conn.received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
@@ -442,7 +442,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     if (is_new)
         accept_owe_locked(peer, true); /* the peer may have had no ACCEPT */
     identity_set_locked(peer, &connect);
-    peer->is_stale = false; /* the process that is there has answered */
+    peer->is_stale = false; /* the process at the address has answered */
     peer_open_locked(peer);
     amg_ofi_peer_set_pending_locked(peer);
 }

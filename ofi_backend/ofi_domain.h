@@ -11,31 +11,29 @@
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
  * ends in _locked holds the lock.
  *
- * Resources that requests and transfers wait for, first come, first served:
+ * Resources that requests and transfers take, in the order in which they wait:
  *
  *   held by              bound           until
- *   place of a long request, from its buffer on
- *     a long request      long_limit      its answer, or all credits are back;
- *                                         beyond: the peer pulls
+ *   place of a long request; without a place, the target pulls the arguments
+ *     a long request      long_limit      its answer; if one-way, all credits
+ *                                         are back
  *   credit of a peer
  *     a request           its credits     the peer's program answers or
- *                                         releases it
- *   lease of a peer's memory
- *     a transfer          4,096           the transfer ends;
- *                                         beyond: by messages
+ *                                         releases the request
+ *   lease of a peer's memory; without a lease, a transfer goes by messages
+ *     a transfer          4,096           the transfer ends
  *   unanswered message to a peer
  *     a put or get        16              the peer makes progress
- *   room of the provider, after a long message
- *     a message or read   the provider's  the provider has moved it
+ *   room of the provider; requests also wait for the end of a long request
+ *     a message or read   the provider's  the provider has moved the bytes
  *
  * Work that waits for a resource of this table holds at most resources of
  * earlier rows. Messages of the driver itself need only the last row, and
  * msgbufs are allocated as needed. A transfer that waits for a lease, or for an
- * answer, holds nothing that older transfers need. So only programs can
- * deadlock: by handlers that wait for each other's answers with all credits in
- * use; or by two processes that each free memory leased by the other, in
- * different classes, as a free polls its own class alone: without another
- * thread, each free ends with HG_BUSY after its time limit. */
+ * answer, holds nothing that older transfers need. A free of leased memory
+ * makes progress in all classes of the process while it waits. So only programs
+ * can deadlock, by handlers that wait for each other's answers with all credits
+ * in use. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -56,17 +54,17 @@ enum {
     AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
     AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
     AMG_OFI_TEXT_CAP = AMG_PEER_NAME_CAP, /* an address string with its NUL */
-    AMG_OFI_WHEEL = 16, /* ticks; more than between two checks of a peer */
+    AMG_OFI_WHEEL = 16, /* more than the ticks between two checks of a peer */
 };
 
-/* State of a put or get, besides those of calls; PRIV_PTR is the transfer. */
+/* State of a put or get, behind enum amg_call_state; PTR is the transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
 struct amg_peer;
 
-/* Index of peers by 64 random bits, whose low bits choose the bucket: the token
- * that this process gave the peer, or the hash of the address. */
+/* Index of peers by 64 bits, whose low bits choose the bucket: the token that
+ * this process gave the peer, or the hash of the peer's address. */
 enum { AMG_OFI_BY_TOKEN, AMG_OFI_BY_ADDR, AMG_OFI_INDEXES };
 
 struct amg_ofi_index {
@@ -101,11 +99,11 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
     AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
     AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* has another version; an ACCEPT says so */
+    AMG_OFI_PEER_INCOMPATIBLE, /* other version or length; an ACCEPT tells */
     AMG_OFI_PEER_STATES
 };
 
-/* A TCP connection that tests whether the host refuses (ofi_tcp_state.c). */
+/* A connect() that tests whether a host refuses (ofi_tcp_state.c). */
 struct amg_ofi_probe {
     unsigned tick;    /* no probe before this tick */
     int fd;           /* -1: none */
@@ -122,7 +120,7 @@ struct amg_peer {
     enum amg_ofi_peer_state
         state;           /* written by amg_ofi_peer_set_state_locked() */
     struct amg_link all; /* on the domain's list */
-    /* The next one in the same bucket of each index. */
+    /* The next peer in the bucket of each index. */
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */
     fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
@@ -144,8 +142,8 @@ struct amg_peer {
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
         uint64_t incarnation; /* 0: not known */
-        uint32_t epoch; /* counts incarnations and losses, to recognise late
-                           messages: none is in flight for 2^32 of them */
+        uint32_t epoch; /* counts losses of the peer, to recognise messages of
+                           earlier connections: none lasts for 2^32 losses */
         /* Messages of the connection, as CONNECT and ACCEPT compare them. */
         uint32_t sent;     /* posted with `my_token` */
         uint32_t sending;  /* part of `sent` that the provider still sends */
@@ -161,7 +159,7 @@ struct amg_peer {
         uint8_t extensions;    /* of the deadline of the first CONNECT */
         unsigned connect_tick; /* when our last CONNECT left */
         uint64_t deadline_ns;  /* of amg_ofi_clock_ns() */
-        uint64_t retry_ns;     /* no CONNECT or ACCEPT before; 0: now */
+        uint64_t retry_ns;     /* no CONNECT or ACCEPT before this; 0: now */
     } conn;
     struct {                   /* ofi_msg.c */
         uint16_t limit;        /* most requests that the peer takes at once */
@@ -169,8 +167,8 @@ struct amg_peer {
         uint32_t open;         /* requests of the peer that are not answered */
         uint32_t open_longs;   /* long ones among `open` */
         uint16_t long_limit;   /* long requests that the peer takes at once */
-        uint16_t longs;        /* our long requests, from their buffer on */
-        uint16_t long_oneways; /* of `longs`, one-way ones without credits */
+        uint16_t longs;        /* our long requests, from get_long_buf() on */
+        uint16_t long_oneways; /* of `longs`; until all credits are back */
         uint32_t asked;        /* our calls: index of the newest, plus 1 */
         uint8_t context; /* context that the peer's last request came from */
     } requests;
@@ -195,15 +193,16 @@ struct amg_peer {
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 
-/* Buffer of one message: in the pool, with the user, kept for further calls, in
- * flight, or with the user as one or several arrivals and replies. */
+/* Buffer of one message: free; filled by the user; waiting, kept for further
+ * calls, or in flight; or read by the user as one or more arrivals and replies.
+ */
 struct amg_ofi_msgbuf {
     struct amg_ofi_work work;
     struct amg_post post;
     struct amg_ofi_domain *domain;
     struct amg_peer *peer; /* receiver or sender; a reference */
     struct amg_ofi_block *block;
-    uint32_t epoch;     /* of the peer when it came or was posted */
+    uint32_t epoch;     /* of the peer when the message came or left */
     uint32_t len;       /* with the header */
     bool is_long;       /* has room for AMG_OFI_LONG_LEN */
     bool is_counted;    /* in `longs` of the peer */
@@ -211,9 +210,8 @@ struct amg_ofi_msgbuf {
     struct amg_pack pack;
     struct amg_buf buf;              /* buf.data points to data[] below */
     struct amg_pack_arrival arrival; /* of a message that is no PACK */
-    _Alignas(64) uint64_t packed[AMG_PACK_HEAD_LEN / 8]; /* a PACK begins here,
-                                                          */
-    struct amg_ofi_header header; /* and other messages here */
+    _Alignas(64) uint64_t packed[AMG_PACK_HEAD_LEN / 8]; /* start of a PACK */
+    struct amg_ofi_header header; /* start of other messages */
     unsigned char data[];
 };
 
@@ -254,7 +252,7 @@ struct amg_ofi_receive {
     unsigned char *bytes;
     struct amg_ofi_block *block; /* the registered block that has `bytes` */
     bool is_posted;              /* the provider may still choose it */
-    bool is_withdrawn; /* cancelled or not posted; may still be reported */
+    bool is_withdrawn; /* cancelled or not posted; messages may still come */
     bool wants_post;   /* to be posted when the provider has room */
     size_t end;        /* of the farthest message */
     size_t sum;        /* bytes of all messages in the buffer */
@@ -287,7 +285,7 @@ struct amg_ofi_domain {
     struct amg_ofi_facts facts;
     uint64_t incarnation; /* of this domain; never 0 */
     uint32_t message_len; /* of an eager message, with our header */
-    uint32_t message_max; /* of the longest usual message, with our header */
+    uint32_t message_max; /* of the longest message, except long ones */
     uint32_t receive_max; /* of the longest message that may come */
     uint16_t long_limit;  /* long requests that each peer may have; 0: none */
     uint32_t max_contexts;
@@ -330,7 +328,7 @@ struct amg_ofi_domain {
         struct amg_list all;
         struct amg_list pending; /* peers with something to send now */
         size_t unsent_count;     /* messages in `unsent` of all peers */
-        struct amg_list wheel[AMG_OFI_WHEEL]; /* peers to look at, by tick */
+        struct amg_list wheel[AMG_OFI_WHEEL]; /* watched peers, by tick */
         struct amg_list resting; /* idle peers, the longest idle first */
         struct amg_table numbers;
         unsigned accepts; /* peers with `owes_accept` */
@@ -342,15 +340,15 @@ struct amg_ofi_domain {
     } call_links;
     struct {                  /* ofi_mem.c */
         struct amg_table all; /* struct amg_ofi_mem */
-        uint64_t salt;        /* in its keys */
-        uint32_t serials;     /* in its keys: memories exposed so far */
-        uint64_t next_key;    /* unless the provider makes them */
+        uint64_t salt;        /* in our keys */
+        uint32_t serials;     /* in our keys: memories exposed so far */
+        uint64_t next_key;    /* unless the provider makes keys */
     } mems;
     struct {                  /* ofi_lease.c: ours */
         struct amg_table all; /* struct amg_ofi_lease */
         struct amg_list idle; /* unused ones, oldest first */
         unsigned idle_count;
-        uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys leased before */
+        uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys used before */
     } leases;
     struct {                        /* ofi_transfer.c */
         struct amg_list transfers;  /* transfers with something to post */
@@ -393,13 +391,14 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     return amg_ofi_domain_of(ep->base.domain);
 }
 
-/* Room for a PACK with its arrivals; its longest body; both equal in peers. */
+/* Bytes for the body of a PACK and its arrivals; equal at all our peers. */
 static inline uint32_t amg_ofi_pack_room(const struct amg_ofi_domain *domain)
 {
     return (domain->message_max - (uint32_t)sizeof(struct amg_ofi_header)) /
            AMG_PACK_ALIGN * AMG_PACK_ALIGN;
 }
 
+/* Longest body of a PACK. */
 static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
 {
     return amg_ofi_pack_room(domain) / (AMG_ROOM_FACTOR * AMG_PACK_ALIGN) *
@@ -448,13 +447,13 @@ struct amg_ofi_bind_addr {
 hg_return_t amg_ofi_bind_addr_read(
     const struct amg_open *how, struct amg_ofi_bind_addr *ret_bind);
 
-/* Resolves the name of a host, which may block. An unknown name stays for the
- * provider. */
+/* Resolves the name of a host, which may block. If the resolver does not know
+ * the name, the provider gets the name. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* The best of libfabric's results for the first stack that fits; of equal ones,
- * that of the NIC nearest to this process, or the first. With `by_nic`, only
- * results of the NIC that the user named. NULL: none fits. */
+/* The best of libfabric's results for the first stack that fits; of equal
+ * results, that of the NIC nearest to this process, or the first. With `by_nic`
+ * only results of the NIC that the user named. NULL: none fits. */
 const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
     const char *stack, bool by_nic);
@@ -520,7 +519,7 @@ bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 
-/* The operation comes back with the next poll of its endpoint. */
+/* Ends an operation: the next poll of its endpoint returns the operation. */
 void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
 
 /* Ends of domains and endpoints (ofi_close.c). The slots of the contract. */

@@ -12,9 +12,9 @@
  *
  * Libfabric reads its environment once, at the first fi_getinfo() of a process;
  * if another library (MPI) was first, the variables set here have no effect.
- * Values that the user set are kept. Values set here stay, too: a change can
- * free the text that another thread reads. Providers also install signal
- * handlers in fi_getinfo(); this file restores those of the program. */
+ * Values that the user set are kept. Values set here are never changed, as a
+ * change can free the text that another thread reads. Providers also install
+ * signal handlers in fi_getinfo(); this file restores those of the program. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <ctype.h>
@@ -71,7 +71,7 @@ static const char *text_of(const char *name)
     return text == NULL ? "" : text;
 }
 
-/* Word number `index` of a list with commas; false: none, or no room. */
+/* Word number `index` of a list with commas; false: no word, or no room. */
 static bool word_read(
     const char *list, unsigned index, char *ret_word, size_t cap)
 {
@@ -143,7 +143,7 @@ static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
     return HG_SUCCESS;
 }
 
-/* Index in the launcher's list of the named device, or of the first. */
+/* Index of the device in the launcher's list; without a name, of the first. */
 static bool device_find(
     const char *device, unsigned *ret_index, struct amg_ofi_auth *key)
 {
@@ -247,7 +247,7 @@ unsigned amg_ofi_env_universe(void)
     return size < UNIVERSE_DEFAULT ? UNIVERSE_DEFAULT : size;
 }
 
-/* Sets the variables of providers, at the first call. */
+/* Sets the variables of providers, before the first fi_getinfo(). */
 static void settings_write(void)
 {
     unsigned size = amg_ofi_env_universe();

@@ -68,8 +68,8 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 /* A slot of the contract. */
 int amg_ofi_wait_fd(const struct amg_ep *base);
 
-/* A thread is about to block on the endpoint, which has a descriptor. False: it
- * must not, as the queue is not empty, or cannot report a completion. */
+/* A thread is about to block on the endpoint, which has a descriptor. False:
+ * the thread must poll, as the queue is not empty, or could not wake it. */
 bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* An entry was added to a list of `ep`: wakes its blocked thread. */
@@ -77,8 +77,8 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
 /* A post may need another poll soon: shortens the timers of blocked
  * contexts. */
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
-/* Each tick: takes the queue out of the epolls of contexts that have not
- * blocked for 0.2 s, and ends a mute of the queue after a second. */
+/* Each tick: takes the queue's descriptor out of the epolls of contexts that
+ * have not blocked for 0.2 s, and ends a mute of that descriptor (1 s). */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
 /* By a poll or a close: no thread blocks on the endpoint any more. */
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);

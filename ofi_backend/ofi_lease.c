@@ -2,19 +2,19 @@
 /* Leases: the right to access memory of a peer by the provider's reads and
  * writes.
  *
- * A transfer requests a lease unless the memory is leased already. A transfer
- * that is short and has no lease yet, or is scattered in runs shorter than
- * RUN_SHORT, goes by messages. Memory that is exposed for one transfer, as for
- * most RPCs, is freed soon: its lease is returned before the transfer
- * completes, so that the owner need not wait. Memory that is leased a second
+ * A transfer goes by messages if its runs are shorter than RUN_SHORT, or if it
+ * is short and the memory is not leased yet. Any other transfer uses the lease
+ * of the memory, or requests a lease. Memory that is exposed for one transfer,
+ * as for most RPCs, is freed soon: its lease is returned before the transfer
+ * completes, so that the owner need not wait. Memory that is accessed a second
  * time is likely to be used again: its lease is kept for some time, and
  * transfers then cost no more than a read or write. A domain keeps leases only
  * if a thread polls it whatever the program does: otherwise the program may
  * compute for hours, and no thread would return leases.
  *
- * A lease whose transfers were all cancelled before it was granted is returned
- * at once, too: when the grant comes, the program may compute. The cookie is
- * kept until the grant has come.
+ * If all transfers of a lease are cancelled before the grant comes, RETURN is
+ * sent at once, as the program may compute when the grant comes. The cookie is
+ * kept until the grant or denial has come.
  *
  *     asked --all rows--> open --revoked--> ended
  *       +-------- bad GRANT, or no memory ----^
@@ -59,7 +59,7 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
     return hash ^ hash >> 32;
 }
 
-/* Was this memory leased before? Records that the memory is leased. */
+/* Was this memory accessed before? Records the access. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
     uint64_t *entry = &domain->leases.seen[hash % AMG_OFI_SEEN];
@@ -106,7 +106,7 @@ static bool return_send_locked(const struct amg_ofi_lease *lease)
         NULL, 0);
 }
 
-/* Returns and frees a lease. False: no memory for the message; it stays. */
+/* Returns and frees a lease. False: no memory for RETURN; the lease stays. */
 static bool lease_return_locked(struct amg_ofi_lease *lease)
 {
     AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);
@@ -122,7 +122,7 @@ static void lease_idle_locked(struct amg_ofi_lease *lease)
     struct amg_ofi_domain *domain = lease->peer->domain;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* A revoked lease that could not be returned is on the list already. */
+    /* A revoked lease that could not be returned may be on the list already. */
     lease_busy_locked(lease);
     AMG_ASSERT(lease->users == 0);
     lease->idle_tick = domain->clock.tick;
@@ -138,7 +138,7 @@ void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease)
     AMG_ASSERT(lease->users > 0);
     if (--lease->users > 0)
         return;
-    /* The grant or denial that is on its way ends the lease. */
+    /* The grant or denial that is on its way frees the lease. */
     if (lease->state == AMG_OFI_LEASE_ASKED && !lease->is_gone) {
         lease->is_gone = return_send_locked(lease);
         return;
@@ -215,9 +215,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
                runs_max;
 }
 
-/* A lease costs two messages, and two more if the lease is not kept. So a
- * transfer of few messages goes without a lease, unless the memory is leased
- * already, or was accessed before. */
+/* A lease costs two messages, and a third one to return it. So a transfer of
+ * few messages goes without a lease, unless the memory is leased already, or
+ * was accessed before. */
 static bool is_for_messages_locked(
     const struct amg_ofi_transfer *transfer, const struct amg_ofi_lease *lease)
 {
@@ -268,7 +268,7 @@ static struct amg_ofi_lease *lease_find_locked(
     return slot == NULL ? NULL : slot->object;
 }
 
-/* Makes room for `rows` more, and at most for twice the rows that have come: a
+/* Makes room for `rows` more rows, and at most for twice the earlier room: the
  * count that a peer announces must not make this process allocate memory. */
 static hg_return_t rows_fit(struct amg_ofi_lease *lease, uint32_t rows)
 {
@@ -308,7 +308,7 @@ static void rows_take(struct amg_ofi_lease *lease,
     }
 }
 
-/* Is this the next part of the grant, with the length that `head` states? */
+/* Is this the next part of the grant, of whole rows and no surplus ones? */
 static bool grant_fits(const struct amg_ofi_lease *lease,
     const struct amg_ofi_grant *head, uint32_t rows, uint32_t len)
 {

@@ -2,10 +2,10 @@
 /* Exposed memory: leases for peers, and their puts and gets by messages.
  *
  * A key consists of a number in a table, which is reused, a serial number,
- * which is not, and the salt of the domain; the key is invalid once the memory
- * is unregistered. To reach the memory, the provider needs an address and a key
- * of its own for each segment, which would not fit into our key; the answer to
- * a request for a lease has them:
+ * which is not reused, and the salt of the domain; the key is invalid once the
+ * memory is unregistered. To reach the memory, the provider needs an address
+ * and a provider's key for each segment, which would not fit into our key. So
+ * a peer asks for a lease, and GRANT has a row with both for each segment:
  *
  *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
  *
@@ -38,7 +38,7 @@ enum {
     PROBES = 64,       /* bytes that one system call reads */
 };
 
-/* Lease of a peer. Owned by the memory's lists. */
+/* A lease that a peer has of our memory. Owned by the memory's lists. */
 struct grant {
     struct amg_link link;    /* on the memory's `grants` or `revoked` */
     struct amg_link of_peer; /* on the peer's list */
@@ -128,7 +128,7 @@ void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain)
             mrs_close_locked(domain->mems.all.slots[i].object);
 }
 
-/* Access for peers, and for our own puts and gets. */
+/* Access rights for peers, and for our own puts and gets. */
 static uint64_t access_of(const struct amg_ofi_mem *mem)
 {
     uint64_t access = 0;
@@ -162,11 +162,11 @@ hg_return_t amg_ofi_mem_mr_locked(
 }
 
 /* Can the first and the last byte of each segment be read? A provider over the
- * kernel's sockets neither pins pages nor reports a read of pages that fails at
- * the exposer: the reader would wait for ever, and then take the bytes of the
- * next messages for its data (libfabric 1.17, "internal transfer failed").
- * Memory that was unmapped or protected, or whose file was cut off, is found
- * here; a gap within is not, as all pages would have to be touched. */
+ * kernel's sockets does not pin pages, and tells the reader nothing if the
+ * exposer cannot read them: the reader would wait, and take the bytes of later
+ * messages for its data (libfabric 1.17, "internal transfer failed"). The check
+ * finds memory that was unmapped or protected, or whose file was truncated, but
+ * no gap inside of a segment, as a search would have to touch all pages. */
 static bool is_readable(const struct amg_ofi_mem *mem)
 {
     struct iovec there[PROBES];
@@ -187,7 +187,7 @@ static bool is_readable(const struct amg_ofi_mem *mem)
                 (struct iovec){first + mem->segments[i].len - 1, 1};
         }
         got = process_vm_readv(getpid(), &here, 1, there, here.iov_len, 0);
-        /* If the kernel forbids this call, nothing is known. */
+        /* If the kernel forbids this call, the memory counts as readable. */
         if (got < 0 ? errno == EFAULT : (size_t)got < here.iov_len)
             return false;
     }

@@ -3,19 +3,19 @@
  *
  * The driver refuses a request to a context that is not open here. A reply for
  * a process that is gone is not sent to a new process at its address. Each
- * process announces how many requests of one peer it holds, and refuses further
- * requests.
+ * process announces how many requests of one peer it takes at once, and refuses
+ * further requests.
  *
  * A list per peer has the calls that wait for an answer, so that the loss of a
  * peer ends its calls without a search among all calls.
  *
- * Long requests and replies, of up to 64 KiB, have msgbufs of their own. The
- * receiver copies a long message like any other, so the receiver announces how
- * many long requests of a peer it takes at once. The origin counts a long
- * request from amg_ofi_msg_get_long_buf() to its answer, and a long one-way
- * request until the peer has returned all credits; beyond the limit there is no
- * long buffer, and the target pulls the arguments. Long replies need no limit:
- * each answers a call of the receiver. */
+ * Long requests and replies, of up to 64 KiB, have longer msgbufs. The receiver
+ * copies a long message like any other, which takes memory; so the receiver
+ * announces how many long requests of a peer it takes at once. A long request
+ * counts at the origin from amg_ofi_msg_get_long_buf() to its answer, or if
+ * one-way, until the peer has returned all credits. Beyond the limit the origin
+ * gets no long buffer, and the target pulls the arguments. Long replies need no
+ * limit: each answers a call of the receiver. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static hg_return_t request_send_locked(
         msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
     else if (!call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted))
         return HG_NOMEM;
-    msgbuf->is_counted = false; /* from now on the call counts */
+    msgbuf->is_counted = false; /* now the call has the place */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;
@@ -146,7 +146,7 @@ hg_return_t amg_ofi_msg_get_buf(
     return HG_SUCCESS;
 }
 
-/* May a long request go to the peer? */
+/* May a long request go to the peer? Frees places of ended one-way calls. */
 static bool long_is_allowed_locked(struct amg_peer *peer)
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
@@ -486,8 +486,8 @@ void amg_ofi_msg_on_request_locked(const struct amg_ofi_message *message)
             message->header->cookie, is_one_way, why);
 }
 
-/* The operation that this answer is for, or amg_call_cancelled; NULL: no such
- * call. */
+/* Ends the call that this answer is for, and returns its operation, or
+ * amg_call_cancelled; NULL: there is no such call. */
 static struct amg_op *call_end_locked(const struct amg_ofi_message *message)
 {
     struct amg_peer *peer = message->peer;

@@ -55,7 +55,7 @@ void amg_ofi_send_address_locked(struct amg_ofi_msgbuf *msgbuf,
     struct amg_peer *peer, uint8_t context, uint8_t target,
     enum amg_ofi_kind kind, uint32_t body_len);
 
-/* Sends the message now, or with calls that follow, or when the peer is known
+/* Sends the message now, or with calls that follow, or when the peer is OPEN
  * and the provider has room. Takes the msgbuf, and ends its operation when the
  * message has left, was copied into the message of other calls, or failed. */
 void amg_ofi_send_locked(struct amg_ofi_msgbuf *msgbuf);
@@ -68,14 +68,14 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer,
 
 /* Sends a result, for which the peer must not wait for ever: without memory for
  * the message, the next poll gives up all operations with the peer. The peer
- * notices by the CONNECT that it sends to a silent process. */
+ * sends CONNECT to a silent process, and sees another token in the ACCEPT. */
 void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
 
-/* Posts a msgbuf: 0, or libfabric's code; then the caller keeps the msgbuf. */
+/* Posts a msgbuf. Not 0: libfabric's code, and the caller keeps the msgbuf. */
 ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf);
 
-/* The endpoint closes: ends all its requests and replies as canceled. */
+/* The endpoint closes: ends its requests and replies with HG_CANCELED. */
 void amg_ofi_send_drop_locked(const struct amg_ofi_ep *ep);
 /* The peer is lost: ends the operations of all messages to the peer. */
 void amg_ofi_send_lost_locked(struct amg_peer *peer);

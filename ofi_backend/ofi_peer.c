@@ -4,8 +4,8 @@
  * A peer is an address; the first contact tells which process has that address
  * (ofi_connect.c). A peer takes 470 bytes, about 40 more in tables, and memory
  * of the provider, and is found by a hash of its address. A peer lives while
- * the user or a message references it; a peer that is not UNKNOWN also
- * references itself.
+ * the user, a message, a lease or a transfer references it; a peer that is not
+ * UNKNOWN also references itself.
  *
  * A process that knows a peer's token counts as that peer, so all 64 bits of a
  * token come from the system's generator: no process can derive the tokens of
@@ -17,9 +17,9 @@
  * peers. A peer that this process sends to, or waits for, is watched: the peer
  * is on the list of the tick at which its silence begins to matter, in a wheel
  * of 16 lists. A check that finds nothing to wait for moves the peer to
- * `resting`. A minute later a tick checks whether its process is gone; ranks of
- * this job are not checked so, since the end of a rank ends the job. So peers
- * without traffic cost no time in a tick, a peer with traffic a check a second.
+ * `resting`. A minute later a tick checks whether the peer's process is gone;
+ * ranks of this job get no such check, as the end of a rank ends the job. So
+ * peers without traffic cost no time in a tick, others a check each second.
  *
  * The text of an address:
  *
@@ -29,9 +29,9 @@
  *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
  *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
  *
- * The part before "://" is the whole stack of providers, since both sides have
- * to use the same one. A string that only names the protocol ("tcp://...", as a
- * user types it) stands for the stack of this process. */
+ * The part before "://" is the whole stack of providers, which must be equal on
+ * both sides. A string that only names the protocol ("tcp://...", as a user
+ * types it) stands for the stack of this process. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <arpa/inet.h>
@@ -49,7 +49,7 @@
 #include "base/mem.h"
 #include "transport/registry.h"
 
-/* Silence before a peer is checked; counts in the peer's time to answer. */
+/* Silence before a peer is checked; a part of the peer's time to answer. */
 #define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)
 
 enum {
@@ -196,7 +196,7 @@ static bool stack_is_mine(
         return true;
     if (first == len && strncmp(facts->stack, name, len) == 0)
         return true;
-    /* Mercury's other name of a stack over ofi_rxm. */
+    /* Mercury's other name of a stack over ofi_rxm: "tcp_rxm". */
     if (strcmp(facts->stack + first, ";ofi_rxm") == 0 &&
         len == first + strlen("_rxm") &&
         strncmp(facts->stack, name, first) == 0 &&

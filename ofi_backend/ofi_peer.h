@@ -34,14 +34,14 @@ static inline void amg_ofi_peer_violation(
     amg_calls_violation(&peer->domain->calls, &peer->calls, what, kind, number);
 }
 
-/* The clock of deadlines, which stands still while no thread polls. */
+/* The clock of deadlines; of a long time without polls, only a part counts. */
 static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
 {
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* Has the peer checked after `ticks` ticks; 0: when its silence begins to
- * matter. */
+/* Makes a tick check the peer after `ticks` ticks; 0: when the peer's silence
+ * begins to matter. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
@@ -63,7 +63,7 @@ void amg_ofi_peer_set_deadline(struct amg_peer *peer);
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
 /* Connects to an unknown peer; messages to that peer wait for the answer. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
-/* After an error: checks by a CONNECT that the peer is still there. */
+/* Checks by a CONNECT that the peer is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
 /* The indexes of peers. HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no

@@ -3,7 +3,7 @@
  *
  * A dead process is silent on most networks. So a process that waits for an
  * answer, and has received nothing for a second, sends CONNECT again: the
- * CONNECT fails if no process has the address, and brings another token if
+ * CONNECT fails if no process has the address; the ACCEPT has another token if
  * another process has it. A busy process answers late, without consequences. A
  * silent peer that no operation waits for gets a CONNECT every one or two
  * minutes, to free dead peers; ranks of the same job get none. */
@@ -29,7 +29,7 @@ enum {
     EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
     BATCH = 16,          /* completions read at once */
-    POLLS_MIN = 10,      /* a deadline passes after no fewer late polls */
+    POLLS_MIN = 10,      /* late polls that a deadline lasts, at least */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 
@@ -118,7 +118,7 @@ static const char *lack_of(const struct amg_peer *peer)
  * So ranks of a job get extensions without limit, other processes
  * EXTENSIONS_MAX. Over TCP without an accepted connection, ranks get
  * EXTENSIONS_MAX, as a host drops requests for connections if many come at
- * once; other processes get none. */
+ * once; other processes get none. False: no extension. */
 static bool deadline_extend_locked(struct amg_peer *peer)
 {
     bool is_joined = peer->domain->is_joined;
@@ -167,7 +167,7 @@ static void peer_check_locked(struct amg_peer *peer, uint64_t now_ns)
     unsigned tick = peer->domain->clock.tick;
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
-    /* The deadline was set while no thread polled. */
+    /* Shortens a deadline that was set while no thread polled. */
     if (peer->conn.deadline_ns > now_ns + peer->domain->connect_ns)
         peer->conn.deadline_ns = now_ns + peer->domain->connect_ns;
     if (is_silent(peer) &&
@@ -308,7 +308,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     unsigned count = 0;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* First: some providers buffer messages that find no posted buffer. */
+    /* Posts buffers first: some providers buffer messages that find none. */
     if (domain->in.wants_receive)
         amg_ofi_receive_again_locked(domain);
     amg_packer_turn(&domain->packer);
@@ -334,7 +334,7 @@ unsigned amg_ofi_poll(
     unsigned count = 0;
 
     amg_bias_lock(&domain->lock);
-    /* First, or messages for this context would signal its eventfd. */
+    /* Disarms first: else messages for the context would signal its eventfd. */
     amg_ofi_wait_disarm_locked(ep);
     domain->is_always_polled |= amg_role.polls_always;
     (void)progress_locked(domain, max);

@@ -6,8 +6,8 @@
  * sender has connected, and its body has the length of its kind.
  *
  * All messages arrive in a few large buffers, each of which takes messages
- * until the longest message may not fit any more (FI_MULTI_RECV). The buffers
- * are always posted, so that no message is unexpected to the NIC.
+ * until the longest message may not fit any more (FI_MULTI_RECV). Of several
+ * buffers one is always posted, so that no message is unexpected to the NIC.
  *
  * The provider releases a full buffer, but a message for that buffer may still
  * arrive: a long message, while short messages of other senders fill the bytes
@@ -15,10 +15,10 @@
  * posted (tcp;ofi_rxm, 1.17). So the driver posts a buffer again at once only
  * if its messages leave no gap, and the longest message no longer fits. A gap
  * may remain for ever, if the sender is gone or the provider skipped the bytes;
- * or the message comes when the sender's link is back. So after some quiet time
- * the buffer gets other memory, and the driver keeps the former memory for late
- * messages. After REPLACED_MAX such blocks the driver posts the former memory
- * again, after a longer time. */
+ * or the missing message comes when the sender's link is back. So after some
+ * quiet time the buffer gets other memory, and the driver keeps the former
+ * memory for late messages. Once there are REPLACED_MAX such blocks, the driver
+ * waits longer, and posts the buffer with the same memory again. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ enum {
     RECEIVE_LEN_MIN = 131072, /* bytes of a buffer, at least */
     RECEIVE_MESSAGES = 4,     /* longest messages in a buffer, at least */
     QUIET_TICKS = 3,          /* 0.3 s; the tick of ofi_poll.c */
-    QUIET_TICKS_LAST = 10,    /* if only the last message is missing */
+    QUIET_TICKS_LAST = 10,    /* if only the last message may be missing */
     QUIET_TICKS_LONG = 100,   /* before the same memory is posted again */
     REPLACED_MAX = 16,        /* blocks that are kept for late messages */
 };
@@ -45,7 +45,7 @@ static size_t receive_len(const struct amg_ofi_domain *domain)
     return len < RECEIVE_LEN_MIN ? RECEIVE_LEN_MIN : len;
 }
 
-/* Posts the buffer; without room of the provider, a later poll does. */
+/* Posts the buffer; if the provider has no room, a later poll posts it. */
 static hg_return_t receive_post_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -82,7 +82,7 @@ static void buffer_filled_locked(struct amg_ofi_domain *domain,
     size_t offset = (size_t)((const unsigned char *)at - receive->bytes);
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* Else the message is in former memory of the buffer. */
+    /* A message outside of the buffer is in the former memory of the buffer. */
     if (offset > receive_len(domain) || len > receive_len(domain) - offset)
         return;
     AMG_ASSERT(receive->end <= receive_len(domain));
@@ -138,7 +138,7 @@ static unsigned quiet_ticks_of(
                : QUIET_TICKS;
 }
 
-/* Gives a buffer with a gap other memory. False: none, or REPLACED_MAX. */
+/* Gives a buffer with a gap other memory. False: no memory, or the limit. */
 static bool memory_replace_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -298,7 +298,7 @@ static void pack_take_locked(const struct amg_ofi_message *pack)
         return;
     }
     whole = amg_ofi_msg_copy_locked(pack);
-    if (whole != NULL) /* else each call finds no memory, or needs none */
+    if (whole != NULL) /* else each call tries to make its own copy */
         iter.at = whole->data;
     pack_read_locked(pack, &iter, whole);
     if (whole != NULL)
@@ -379,7 +379,7 @@ static void on_received_locked(struct amg_ofi_domain *domain,
         amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING(
             "ofi", "receiving failed: %s", amg_ofi_call->strerror(error));
-    /* The release comes with the last message, or alone. */
+    /* The provider releases a buffer with its last message, or without one. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)
         buffer_released_locked(domain, receive);

@@ -59,10 +59,10 @@ void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain);
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
 
 enum amg_ofi_lease_state {
-    AMG_OFI_LEASE_ASKED, /* waits for all rows */
+    AMG_OFI_LEASE_ASKED, /* requested; some rows have not come */
     AMG_OFI_LEASE_OPEN,  /* may be used */
-    AMG_OFI_LEASE_ENDED, /* revoked: accesses in flight may finish, none begins
-                          */
+    AMG_OFI_LEASE_ENDED, /* revoked, or a bad GRANT: no access begins, but
+                          * accesses in flight may finish */
     AMG_OFI_LEASE_STATES
 };
 
@@ -138,8 +138,8 @@ hg_return_t amg_ofi_lease_get_locked(
 void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
 
 /* A peer has answered the request for a lease, or revokes a lease. Each returns
- * the lease, if its transfers are to be told, or NULL. `ret`: HG_SUCCESS, or
- * why the lease is not open. */
+ * the lease whose transfers the caller has to continue or stop, or NULL. `ret`:
+ * HG_SUCCESS, or why the lease is not open. */
 struct amg_ofi_lease *amg_ofi_lease_granted_locked(
     const struct amg_ofi_message *message, hg_return_t *ret);
 struct amg_ofi_lease *amg_ofi_lease_denied_locked(
@@ -147,7 +147,7 @@ struct amg_ofi_lease *amg_ofi_lease_denied_locked(
 struct amg_ofi_lease *amg_ofi_lease_revoked_locked(
     const struct amg_ofi_message *message);
 
-/* Returns leases that have been unused for so many ticks. */
+/* Returns leases that have been unused for `ticks` ticks. */
 void amg_ofi_lease_return_idle_locked(
     struct amg_ofi_domain *domain, unsigned ticks);
 /* The peer is lost: ends our leases of its memory. */
@@ -155,7 +155,7 @@ void amg_ofi_leases_lost_locked(struct amg_peer *peer);
 
 /* Posts fragments while there is room. */
 void amg_ofi_transfer_move_locked(struct amg_ofi_transfer *transfer);
-/* Posts no more of the transfer, which ends with its reads and writes. */
+/* Posts no more of the transfer, which ends when no read or write is left. */
 void amg_ofi_transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret);
 /* No read or write of the transfer will complete any more. */
@@ -180,9 +180,9 @@ void amg_ofi_rma_on_data_locked(const struct amg_ofi_message *message);
 void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 
 void amg_ofi_rma_cancel_locked(struct amg_op *op);
-/* The endpoint closes: cancels all its transfers. Then, with `is_over`: ends
- * those whose reads and writes are still in flight, and ignores their
- * completions. */
+/* The endpoint closes: cancels all its transfers. A later call with `is_over`
+ * ends the transfers whose reads and writes are still in flight, and ignores
+ * the completions of these. */
 void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over);
 /* Posts were cancelled, or the endpoint was closed: no fragment will complete.
  * The loss of the peers then ends the transfers. */

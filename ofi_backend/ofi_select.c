@@ -4,13 +4,14 @@
  *
  * A protocol is a list of provider stacks, best first. Libfabric chooses the
  * stack of "tcp". Since 1.18 "tcp" has reliable datagrams of its own; before,
- * the layer ofi_rxm completes "tcp", which costs a fifth more time per message.
- * The "net" of 1.17 needs no such layer, but the descriptor of its queue does
- * not work; "net" is for users that name it, and became the "tcp" of 1.18. Two
- * peers need the same stack, so addresses name the stack.
+ * the layer ofi_rxm adds them, which costs a fifth more time per message. The
+ * "net" of 1.17, which became the "tcp" of 1.18, needs no such layer, but the
+ * descriptor of its queue does not work (ofi_wait.c); so only users that name
+ * "net" get it. Two peers need the same stack, so addresses name the stack.
  *
- * The driver offers to meet all demands on memory that it can, and obeys those
- * that libfabric returns. Only is_of_tcp() then uses the provider's name. */
+ * The driver offers to meet all demands on memory (mr_mode) that it can, and
+ * obeys those that libfabric returns. Once a provider is chosen, its name
+ * matters in addresses and in is_of_tcp() alone. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <stdatomic.h>
@@ -24,8 +25,7 @@
 #include "ofi_backend/ofi_peer.h"
 #include "transport/registry.h"
 
-/* Oldest version that was tested; version that this code was written against.
- */
+/* Oldest version that was tested, and version that this code is written for. */
 #define API_OLDEST FI_VERSION(1, 15)
 #define API_NEWEST FI_VERSION(1, 20)
 
@@ -282,7 +282,7 @@ static hg_return_t stacks_try(
     return rc;
 }
 
-/* A name may be libfabric's name of a NIC, or of a host; the resolver, which
+/* A name may be libfabric's name of a NIC, or name a host; the resolver, which
  * may take long, is called only if the name is no NIC. */
 static hg_return_t search_do(struct search *search, struct fi_info **ret_info)
 {

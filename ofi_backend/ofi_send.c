@@ -13,11 +13,11 @@
  * messages that wait for its peer.
  *
  * Providers keep short messages in order, but send long messages in pieces, or
- * have the receiver read them, and then later messages arrive first (ofi_rxm:
+ * have the receiver read them, so that later messages arrive first (ofi_rxm:
  * from 16 KiB on). So requests wait until a long request before them has left.
- * Messages leave without progress of the peer's program, so this cannot
- * deadlock. Replies wait only if they share a message with requests or follow
- * waiting messages.
+ * A message leaves when the peer polls, whatever the peer's handlers wait for,
+ * so this wait cannot deadlock. Replies wait only if they share a message with
+ * requests or follow waiting messages.
  *
  * A short message is injected: it has left when the post returns. A longer
  * message completes later. Any post may return EAGAIN, if the provider has no
@@ -39,7 +39,7 @@
 enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,
     MSGBUF_ALIGN = 64,      /* a cache line */
-    CREDITS_RESERVED = 128, /* most credits that the first block is for */
+    CREDITS_RESERVED = 128, /* the first block serves at most so many credits */
     MSGBUFS_SPARE = 32,  /* in the first block, for messages without credits */
     MSGBUFS_MORE = 2,    /* in each later block */
     IN_ORDER_LEN = 8192, /* bytes: providers do not reorder shorter messages */
@@ -204,7 +204,7 @@ static unsigned kind_of(const struct amg_ofi_header *header)
     return header->kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
 }
 
-/* Is the message counted in `sent`? A CONNECT, without a token, is not. */
+/* Is the message counted in `sent`? Not a CONNECT: receivers count none. */
 static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
 {
     return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);
@@ -236,8 +236,8 @@ static void post_end_locked(struct amg_ofi_msgbuf *msgbuf)
     amg_list_remove(&msgbuf->post.waiting);
 }
 
-/* Makes the next poll give up the peer; not now, as the caller still uses
- * operations that would end. `code`: of libfabric, positive. */
+/* Makes the next poll give up the peer. To give up the peer here would end
+ * operations that the caller still uses. `code`: of libfabric, positive. */
 static void peer_break_locked(struct amg_peer *peer, int code)
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
@@ -284,7 +284,7 @@ ssize_t amg_ofi_send_post_locked(struct amg_ofi_msgbuf *msgbuf)
     if (peer->overtakable > 0 && is_request(msgbuf))
         return -FI_EAGAIN;
     header->token = peer->conn.my_token;
-    /* A CONNECT goes to a peer that does not know this process yet. */
+    /* The receiver of a CONNECT ignores the credits in the header. */
     header->credits =
         kind == AMG_OFI_CONNECT
             ? 0
@@ -375,8 +375,8 @@ void amg_ofi_send_kept_locked(struct amg_ofi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Asks the packer whether to keep the call; no thread blocks, one polls
- * soon. */
+/* Asks the packer whether to keep the call. The caller has checked that no
+ * thread blocks, so that a thread polls soon. */
 static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
 {
     struct amg_packer *packer = &msgbuf->domain->packer;

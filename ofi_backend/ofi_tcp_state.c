@@ -2,14 +2,14 @@
 /* TCP connections to silent peers, as the kernel sees them.
  *
  * A process that computes is as silent as a dead host, but only a kernel that
- * runs acknowledges data; see README.md. So while a peer is silent, twice a
- * second at most, this file looks at the descriptors of the process, notes in
- * peers the states of connections, and shuts down those that are over.
+ * runs acknowledges data (README.md of this folder). So while a peer is silent,
+ * this file looks at the descriptors of this process, at most twice a second,
+ * notes connection states in peers, and shuts down connections that are over.
  *
  * The host of a killed process refuses connections, which providers do not
- * report (rxm: EAGAIN without end). So this process connects to the port of a
- * silent peer without a connection (a probe), and closes the probe at once.
- * After two refusals no process listens there. */
+ * report (rxm: EAGAIN without end). So if a silent peer has no connection, this
+ * process connects to the peer's port (a probe), and closes the probe at once.
+ * After two refusals no process listens at the port. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
@@ -29,8 +29,8 @@ enum {
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
 };
 
-/* 0: `fd` is no TCP connection. TCP doubles its time-out with each repetition:
- * the sum tells the age of the oldest unacknowledged byte. */
+/* 0: `fd` is no TCP connection, or a closed one. TCP doubles its time-out with
+ * each repetition: their sum is the age of the oldest unacknowledged byte. */
 static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
 {
     uint64_t max_ms = domain->connect_ns / AMG_NS_PER_MS;
@@ -48,7 +48,7 @@ static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
     return AMG_OFI_TCP_DEAD;
 }
 
-/* The peer that `fd` leads to; for a connection from a peer, this process. */
+/* The peer that `fd` leads to; `self` if a peer has made the connection. */
 static struct amg_peer *conn_peer(const struct amg_ofi_domain *domain, int fd)
 {
     _Alignas(8) uint8_t addr[AMG_OFI_ADDR_MAX];
@@ -127,7 +127,7 @@ bool amg_ofi_tcp_is_refused_locked(struct amg_peer *peer)
     if (probe->fd < 0)
         probe->fd = socket(
             to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    /* A later call for the same socket returns the result of the first. */
+    /* A later connect() of this socket returns the result of the first. */
     probe->error = probe->fd >= 0 && connect(probe->fd, to, peer->addr_len) == 0
                        ? 0
                        : errno;

@@ -18,10 +18,10 @@
  * A fragment by message costs one round trip and no registration; many small
  * segments are gathered and scattered instead of posted to the NIC one by one.
  * The first message has the length of the whole transfer, so that the exposer
- * can check key, permission and bounds before the first byte moves. When the
- * transfer ends before the answer, as by a cancel, the message keeps its cookie
- * and its place among the unanswered messages until the answer comes or the
- * peer is lost. If the slot were used again, its 1,024th use would have the
+ * refuses this message if any part of the transfer is out of bounds. If
+ * the transfer ends before an answer, as by a cancel, the message keeps its
+ * cookie and its place among the unanswered messages until the answer comes or
+ * the peer is lost. If the slot were used again, its 1,024th use would have the
  * same cookie, and take the late bytes. */
 #include "ofi_backend/ofi_rma.h"
 
@@ -137,7 +137,7 @@ static void shape_take(const struct amg_ofi_transfer *transfer,
     ret_shape->len = len;
     if (len == max)
         return;
-    /* The peer's side was the shorter one. */
+    /* The peer's runs end first: takes only `len` local bytes. */
     *local = transfer->local;
     (void)local_take(local, len, local_max, is_exposed, ret_shape);
 }
@@ -150,7 +150,7 @@ static void mrs_close_locked(struct amg_ofi_fragment *fragment)
             fragment->mrs[--fragment->mr_count]);
 }
 
-/* The registration of a local run: that of exposed memory; else one for this
+/* The registration of a local run; for memory that is not exposed, one for this
  * fragment alone, as nothing tells when the program frees the memory. */
 static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
     const struct shape *shape, size_t i, struct fid_mr **ret_mr)
@@ -535,7 +535,7 @@ void amg_ofi_transfer_move_locked(struct amg_ofi_transfer *transfer)
                 &transfer->link);
         return;
     }
-    /* A fragment that ends lists the transfer again. */
+    /* The end of a fragment puts the transfer on the list again. */
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link);
     if (rc != HG_SUCCESS)

@@ -271,7 +271,7 @@ static hg_return_t objects_open(struct amg_ofi_domain *domain,
     size_t addr_len = AMG_OFI_ADDR_MAX;
     int code = fi_make(domain, how->nic.no_block);
 
-    /* Before enable, the option of multi_set() ends the process (shm, 1.17). */
+    /* Enables first: else the option of multi_set() crashes shm of 1.17. */
     if (code == 0)
         code = amg_ofi_call->enable(domain->fi.ep);
     if (code == 0)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Descriptor that a context blocks on, and its wake-ups.
  *
- * An epoll of three descriptors: the provider's queue; an eventfd, which other
- * contexts of this class signal when they find events for this context; and a
- * timer, which bounds every wait: for deadlines, and for a provider that needs
- * another poll, or lost a wake-up. The timer is short while operations wait for
- * room or are in flight, and a tenth of a second otherwise, which costs an idle
- * process ten wake-ups a second.
+ * The descriptor is an epoll of three: the provider's queue; an eventfd, which
+ * other contexts of this class signal when they find events for this context;
+ * and a timer, which bounds every wait: for deadlines, and for a provider that
+ * needs another poll, or lost a wake-up. The timer is short while operations
+ * wait for room or are in flight, and a tenth of a second otherwise, which
+ * costs an idle process ten wake-ups a second.
  *
  * The queue's descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays
- * readable for ever once it was. A descriptor that is readable too often while
- * the queue is empty is muted for a second, in which the timer stands in for
- * it. A descriptor is also muted while the bytes of a long access arrive, which
- * make it readable but which the queue does not report.
+ * readable for ever once it was readable. So the driver mutes (ignores) for a
+ * second a descriptor that is readable too often while the queue is empty, and
+ * relies on the timer. The bytes of a long access, too, make the descriptor
+ * readable while the queue is empty, until the access completes.
  *
- * The epoll has the queue's descriptor only while threads block: each event
- * costs half a microsecond more by the epoll, also if the user spins. */
+ * The epoll has the queue's descriptor only while threads block, as each event
+ * of a queue in an epoll costs half a microsecond more, even without a wait. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>

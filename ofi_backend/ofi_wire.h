@@ -11,16 +11,16 @@
  *   credits  number of one-way requests of the receiver that were released
  *   cookie   number of the call, fragment or lease in a table of its initiator,
  *            with a generation of ten bits (transport/table.h). The initiator
- *            keeps it until the answer has come, also after a cancel; that of a
- *            lease also until RETURN was sent. So a REVOKE that crosses RETURN
- *            finds no open lease, and a RETURN that crosses DENY no grant. 4
- *            million may be open; one more ends with HG_NOMEM.
- *            Of CREDIT: a note of flow control (transport/flow.h)
+ *            keeps a cookie until the answer has come, also after a cancel; the
+ *            cookie of a lease also until RETURN was sent. So a REVOKE that
+ *            crosses RETURN finds no open lease, and a RETURN that crosses DENY
+ *            no grant. 4 million cookies may be open; more end with HG_NOMEM.
+ *            In CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. The token names the
- *            sender, and no other process knows it. A later process at the
- *            receiver's address does not know it, nor does a receiver that gave
- *            up the sender
+ *            sender, and no other process knows it. The token is unknown to a
+ *            later process at the receiver's address, and to a receiver that
+ *            gave up the sender
  *
  *   kind        from       body                        meaning
  *   CONNECT     either     struct amg_ofi_connect      identity of the sender
@@ -113,13 +113,13 @@ struct amg_ofi_connect {
     uint32_t magic;
     uint16_t version;
     uint16_t addr_len;
-    uint64_t token;       /* for the header of the receiver's messages; not 0 */
+    uint64_t token;       /* for the receiver's messages; 0: incompatible */
     uint64_t incarnation; /* of the sender; not 0 */
-    uint32_t message_len; /* longest usual message of the sender */
-    uint16_t credits;     /* the receiver's requests that find room */
-    uint16_t seq; /* number of the CONNECT; in an ACCEPT, of the CONNECT that it
-                   * answers, of which only the last counts; repeats after
-                   * 65,535 CONNECTs: 18 hours */
+    uint32_t message_len; /* longest message of the sender, except long ones */
+    uint16_t credits;     /* requests of the receiver that find room */
+    uint16_t seq; /* number of the CONNECT; an ACCEPT has the number of the last
+                   * CONNECT. Numbers repeat after 65,535 CONNECTs: 18 hours at
+                   * one a second */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
     uint32_t received; /* messages of the receiver that came with its token */
     uint16_t first;    /* credits of the receiver from the start */
@@ -129,8 +129,8 @@ struct amg_ofi_connect {
 
 struct amg_ofi_key {
     uint32_t number;
-    uint32_t serial; /* of the exposure: a key kept over 2^32 exposures of a
-                      * domain would be valid again */
+    uint32_t serial; /* of the exposure: after 2^32 exposures of a domain, a
+                      * key that was kept would be valid again */
     uint64_t salt;
 };
 

@@ -111,8 +111,8 @@ static void addr_destroy(struct hg_addr *addr)
     amg_class_count(cls, AMG_CLASS_ADDRS, -1);
 }
 
-/* Does `text` begin with a scheme of the driver? Other drivers do not parse the
- * text, so that none logs an error about the address of another driver. */
+/* Does `text` begin with a scheme of the driver? Only that driver parses the
+ * text: others would log an error about an address of a foreign scheme. */
 static bool text_is_of(const char *text, const struct amg_transport *transport)
 {
     const struct amg_transport *const one[] = {transport, NULL};
@@ -145,7 +145,7 @@ hg_return_t amg_addr_parse(
 }
 
 /* The peer by which the main route reaches the process of `addr`, with a
- * reference. NULL: the main route does not reach it. */
+ * reference. NULL: the main route does not reach that process. */
 static struct amg_peer *main_peer_ref(const struct hg_addr *addr)
 {
     const hg_class_t *cls = addr->cls;
@@ -192,7 +192,7 @@ hg_return_t amg_addr_format(
     struct amg_peer *peer = main_peer_ref(addr);
     hg_return_t rc = HG_SUCCESS;
 
-    /* Other processes know a peer by the main route, if that reaches it. */
+    /* Other processes know a process by its address of the main route. */
     if (peer == NULL)
         return domain->transport->addr.format(
             domain, addr->peer, ret_text, len);
@@ -230,7 +230,7 @@ bool amg_addr_is_same(const struct hg_addr *one, const struct hg_addr *other)
     return addr_ops(one)->is_same(addr_domain(one), one->peer, other->peer);
 }
 
-enum { TEXT_CAP = 512 /* of an address in a log line */ };
+enum { TEXT_CAP = 512 /* bytes for an address in a log line */ };
 
 /* A lookup whose callback is queued. Owned by the queue. */
 struct lookup {
@@ -356,7 +356,7 @@ uint8_t HG_Addr_cmp(hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2)
     return amg_addr_is_same(addr1, addr2);
 }
 
-/* Programs forget to set the size before the call. */
+/* Programs forget to set *buf_size before HG_Addr_to_string(). */
 static void overflow_log(hg_addr_t addr, size_t room, size_t len)
 {
     char text[TEXT_CAP];

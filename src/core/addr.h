@@ -8,9 +8,9 @@
 
 #include "core/class.h"
 
-/* Owned by the user if amg_addr_create() made it, else by the handle that
- * embeds it. Holds a reference to its peer, unless borrowed. Constant once
- * made. */
+/* The user owns an address of amg_addr_create(); any other address is part of a
+ * struct, or on a stack. An address holds a reference to its peer, unless
+ * is_borrowed. Constant once made, but for amg_addr_keep(). */
 struct hg_addr {
     struct amg_link kept;  /* in the attic, once destroyed */
     hg_class_t *cls;       /* NULL: destroyed */
@@ -24,9 +24,9 @@ struct hg_addr {
 #define AMG_ADDR_OK(addr)                                                      \
     AMG_ALIVE((addr) != HG_ADDR_NULL && (addr)->cls != NULL, "address", (addr))
 
-/* Fills `ret_addr` in place, for a peer of an open route. For this process
- * itself the loopback route is used, or with no_loopback the main one; for a
- * peer of the main route, the route that the route map has for it. Takes a
+/* Fills `ret_addr` in place, for a peer of an open route. This process itself
+ * gets the loopback route, or with no_loopback the main route; a peer of the
+ * main route gets the route that the route map has for the peer. Takes a
  * reference. HG_NOMEM; HG_ADDRNOTAVAIL: that route cannot reach the peer. */
 hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
     struct amg_peer *peer, struct hg_addr *ret_addr);
@@ -56,7 +56,7 @@ static inline void amg_addr_keep(struct hg_addr *addr)
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Drops the reference to the peer. */
 void amg_addr_unref(const struct hg_addr *addr);
-/* Drops the reference, unless it is borrowed; forgets the peer. */
+/* Drops the reference of the address, if any, and forgets the peer. */
 static inline void amg_addr_fini(struct hg_addr *addr)
 {
     if (!addr->is_borrowed && addr->peer != NULL)
@@ -69,7 +69,7 @@ hg_return_t amg_addr_create(
     const struct hg_addr *value, struct hg_addr **ret_addr);
 
 /* The address of this process, by the loopback route, or with no_loopback by
- * the main one. Takes a reference. */
+ * the main route. Takes a reference. */
 void amg_addr_init_self(hg_class_t *cls, struct hg_addr *ret_addr);
 
 /* Parses text by the open route that understands it. HG_INVALID_ARG,
@@ -78,8 +78,8 @@ hg_return_t amg_addr_parse(
     hg_class_t *cls, const char *text, struct hg_addr *ret_addr);
 /* The rank of the process in the job of the class; -1: not a rank. */
 int amg_addr_rank(const struct hg_addr *addr);
-/* Text that other processes can parse: the address by the main route, unless
- * that does not reach the process. Codes as for `format` of the contract. */
+/* Text for other processes: the address by the main route, if that route
+ * reaches the process. Codes as for `format` of the contract. */
 hg_return_t amg_addr_format(
     const struct hg_addr *addr, char *ret_text, size_t *len);
 /* For log lines: always returns a text. */

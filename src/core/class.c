@@ -86,7 +86,7 @@ static void class_take_limits(hg_class_t *cls)
     cls->progress_config.has_bound = has_bound;
 }
 
-/* Takes over the owner's domains, until class_give_back(). */
+/* Borrows the domains of the owner, until class_give_back(). */
 static hg_return_t class_borrow(hg_class_t *cls)
 {
     hg_class_t *owner = cls->plan.owner;
@@ -202,7 +202,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     cls->plan.how.nic.nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
-        /* For libfabric; the main route opens with its default protocol. */
+        /* far_protocol is libfabric's; the main route takes its default. */
         cls->plan.how.protocol = NULL;
         cls->plan.how.job.internode = cls->plan.far_protocol;
     }

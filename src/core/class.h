@@ -17,8 +17,8 @@
 #include "mercury_types.h"
 #include "transport/transport.h"
 
-/* Route of a message. The number is part of bulk descriptors, so it means the
- * same in every build. */
+/* Route of a message. Bulk descriptors contain the number, so all builds must
+ * have the same numbers. */
 enum amg_route {
     AMG_ROUTE_SELF, /* loopback, always open */
     AMG_ROUTE_SHM,
@@ -44,7 +44,7 @@ enum amg_class_count {
     AMG_CLASS_ALLOCS,    /* of amalgam_alloc() */
     AMG_CLASS_HANDLES,   /* of calls made here; those of incoming calls are
                             counted by the context */
-    AMG_CLASS_BORROWERS, /* classes that use its domains: 0 or 1 */
+    AMG_CLASS_BORROWERS, /* classes that use this class's domains: 0 or 1 */
     AMG_CLASS_COUNTS
 };
 
@@ -95,19 +95,19 @@ enum {
 /* How a class is opened: the driver of each route, or NULL. */
 struct amg_class_plan {
     const struct amg_transport *transports[AMG_ROUTE_COUNT];
-    enum amg_route main_route;       /* route that addresses are written for */
+    enum amg_route main_route;       /* route of addresses as text */
     const char *name;                /* result of HG_Class_get_name() */
     char protocol[AMG_PROTOCOL_CAP]; /* result of HG_Class_get_protocol() */
-    uint32_t head_len; /* bytes of a message that the layers above use */
+    uint32_t head_len; /* header bytes of the layer above in a message */
     struct amg_open how;
-    /* Class that lends its open domains, and keeps them; NULL: all domains are
-     * opened. */
+    /* Class that owns the domains, and lends them to this class; NULL: this
+     * class opens its own domains. */
     hg_class_t *owner;
-    /* Called once when the domains are open: may open more, and sets
+    /* Called once when the domains are open: may open further domains, and sets
      * `route_map`, `is_idle`, `reach` and `reason`. NULL: nothing to do. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: open shared memory within the node */
-    bool needs_near;       /* and fail unless it reaches all ranks */
+    bool needs_near;       /* fail unless that reaches all ranks of the job */
     const char *near_info; /* init string for shared memory; NULL: "" */
     /* For `join`: libfabric to the ranks of other nodes. */
     char far_protocol[AMG_PROTOCOL_CAP]; /* of the scheme; "": not wanted */
@@ -116,7 +116,7 @@ struct amg_class_plan {
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
-    bool no_loopback; /* calls to oneself by the main route, if it can */
+    bool no_loopback; /* calls to oneself use the main route, if possible */
     bool wants_stats; /* the counters are logged at the end */
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never blocks */
@@ -125,8 +125,8 @@ struct amg_class_plan {
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
-/* Owned by its opener, until amg_class_close(). Fields without a comment of
- * their own are constant while the class is open. */
+/* Owned by its opener, until amg_class_close(). Fields that have no comment and
+ * are not atomic, but for data_free, are constant while the class is open. */
 struct hg_class {
     struct amg_link kept;       /* in the attic, once destroyed */
     enum amg_class_state state; /* written by class.c, and by inherit.c */
@@ -141,8 +141,7 @@ struct hg_class {
     uint32_t (*joined)(struct amg_domain *domain);
     /* Knows the ranks of the main route; NULL: the peers are no ranks. */
     const struct amg_node_ops *ranks;
-    /* Ranks may be opening still, so that no thread may sleep for long. A hint,
-     * so relaxed. */
+    /* Ranks may still be opening: no thread may sleep long. Relaxed: a hint. */
     atomic_bool is_joining;
     char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data takes its path, or "" */
@@ -156,10 +155,10 @@ struct hg_class {
     bool is_abandoned;            /* amg_class_quiesce() gave up peers */
     bool has_lost;                /* calls to these peers were given up */
     struct amg_link opened;       /* on the list of inherit.c */
-    uint64_t past[AMG_COUNTERS];  /* of closed contexts; guarded by `lock` */
+    uint64_t past[AMG_COUNTERS];  /* sums of closed contexts */
     struct amg_lock lock;         /* guards `contexts` and `past` */
     hg_context_t *contexts[256];  /* by id; NULL: none */
-    /* Held while a report is composed; guards all `is_reported`. */
+    /* Held while a report is composed; guards every `is_reported`. */
     struct amg_lock report_lock;
     bool is_reported; /* domains are open: reports show the class */
     void *upper;      /* state of the layer above; see upper_free */
@@ -173,8 +172,8 @@ static inline bool amg_class_is_inherited(const hg_class_t *cls)
     return cls->state == AMG_CLASS_INHERITED;
 }
 
-/* When this function has returned, reports show the class or context of the
- * flag, or (false) do not, so that the owner of the flag can be closed. */
+/* Sets whether reports show the class or context that `flag` is part of. After
+ * a return with false no report reads that object, so it can be closed. */
 static inline void amg_report_set(hg_class_t *cls, bool *flag, bool value)
 {
     amg_lock_lock(&cls->report_lock);
@@ -198,20 +197,21 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
  * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
 
-/* HG_BUSY: another class uses the owner's domains, or these have disconnected;
- * or the error from opening a domain. */
+/* HG_BUSY: another class uses the domains of plan->owner, or that owner has
+ * disconnected; else the error of the options or of opening a domain. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 
-/* For the plan's `join`: opens a domain for a route that has none, for the
- * protocol of a scheme (NULL: its default). */
+/* For the plan's `join`: opens a domain for a route without a domain.
+ * `protocol`: from the scheme; NULL: the driver's default. */
 hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
     const struct amg_transport *transport, const char *protocol,
     const char *info);
 /* Closes the domain of a route, if any; nothing of the domain is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
-/* The user holds nothing any more, and amg_class_quiesce() has ended. */
+/* The user holds no object any more. amg_class_quiesce() has ended, unless the
+ * class borrows its domains. */
 void amg_class_close(hg_class_t *cls);
 
 void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);
@@ -224,10 +224,10 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 /* quiesce.c */
 
 /* Announces that this process is closing, unless operations are in flight, or
- * calls that no driver has yet. HG_SUCCESS: all processes of every open domain
- * are closing; HG_AGAIN: not yet; HG_TIMEOUT: this process or a peer gave up.
- * The wait for ranks of a job follows base/clock.h; other waits end after
- * AMALGAM_FINALIZE_TIMEOUT_MS. */
+ * calls wait that no driver has yet. HG_SUCCESS: all processes of every open
+ * domain are closing; HG_AGAIN: not yet; HG_TIMEOUT: this process or a peer
+ * gave up. The wait for ranks of a job follows base/clock.h; other waits end
+ * after AMALGAM_FINALIZE_TIMEOUT_MS. */
 hg_return_t amg_class_quiesce(hg_class_t *cls);
 /* Logs the processes that amg_class_quiesce(), or a call, waits for. */
 void amg_class_report(hg_class_t *cls);
@@ -235,14 +235,14 @@ void amg_class_report(hg_class_t *cls);
 /* counters.c */
 
 /* After all ranks of a job have closed: did all answers and credits between
- * this rank and the others return? Else writes what is under way. */
+ * this rank and the others return? Else writes what is under way to stderr. */
 bool amg_class_owes_nothing(hg_class_t *cls);
 /* Logs the counters of a class that closes, if its plan says so. */
 void amg_diag_end(hg_class_t *cls);
 
 /* inherit.c */
 
-/* Enters an open class in the list of classes; and removes it. */
+/* Add an open class to the list of classes, and remove the class. */
 void amg_classes_join(hg_class_t *cls);
 void amg_classes_leave(hg_class_t *cls);
 /* Calls `look` with open class number `index`, under the lock of the list.
@@ -252,15 +252,15 @@ bool amg_classes_look(
 
 /* nics.c */
 
-/* The index of the NIC nearest to `binding`; among equally near ones, each
- * `turn` gets a different NIC. `count` (at most AMG_NICS_ALIKE_MAX): the
- * machine description has none of them, or no memory. */
+/* The index of the NIC nearest to `binding`; among equally near NICs `turn`
+ * selects. Returns `count`, at most AMG_NICS_ALIKE_MAX, if the machine
+ * description has none of `nics`, or if there is no memory. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
     uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 
-/* amg_nics_choose() for this process on this machine, which is loaded first:
- * `nearest` of struct amg_open_nic. */
+/* amg_nics_choose() for this process, with the description of this machine,
+ * which is loaded first: `nearest` of struct amg_open_nic. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
     uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 

@@ -12,11 +12,11 @@
 
 #define NS_PER_US 1000ull
 
-static struct amg_attic attic; /* of contexts */
+static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
-/* After a push to `incoming`: threads of the program may run the entry, and the
- * progress thread must, unless it is the calling thread. */
+/* After a push to `incoming`: wakes the threads that may run the entry. The
+ * progress thread wakes none, since it will run the entry itself. */
 static void apart_tell(hg_context_t *context)
 {
     if (!amg_role.is_library_thread)
@@ -43,7 +43,7 @@ void amg_context_queue_first_apart(
  * `cq` before, and the end of a turn with calls left changes that epoch; a call
  * that is queued later wakes the threads. The fences here and in
  * amg_context_may_turn() pair: the thread that ends the turn sees the call, or
- * a thread that looks for calls sees the end. */
+ * a thread that looks for calls sees the end of the turn. */
 static void nothing_run(struct amg_cq_entry *entry)
 {
     (void)entry;
@@ -100,7 +100,7 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns)
            !atomic_compare_exchange_weak_explicit(&context->look_ns, &old,
                at_ns, memory_order_relaxed, memory_order_relaxed))
         continue;
-    /* A thread that is about to sleep has read the epoch before `look_ns`. */
+    /* Not lost: a thread that will sleep reads the epoch before `look_ns`. */
     if (at_ns < old)
         amg_cq_wake_armed(&context->cq);
 }
@@ -134,7 +134,7 @@ static void context_close_eps(hg_context_t *context)
     context->open_count = 0;
 }
 
-/* Takes a route out of those that every poll checks, to a place behind them. */
+/* Moves a route behind the routes that every poll checks. */
 static void context_cool(hg_context_t *context, unsigned route)
 {
     unsigned last = 0;
@@ -196,8 +196,8 @@ static hg_return_t context_open_eps(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* Reserves the context id. HG_BUSY: the id is taken; HG_INVALID_ARG: it is not
- * below the number of contexts that the class was opened for. */
+/* Reserves the context id. HG_BUSY: the id is taken; HG_INVALID_ARG: the id is
+ * not below the number of contexts that the class was opened for. */
 static hg_return_t class_enter(
     hg_class_t *cls, uint8_t id, hg_context_t *context)
 {

@@ -31,8 +31,8 @@ struct amg_context_ops {
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
-    /* Sends the messages of `unsent` that can leave. With `is_final` the other
-     * messages wait in their drivers, in order; HG_NOMEM, else HG_SUCCESS. */
+    /* Sends the messages of `unsent` that can leave. With `is_final` drivers
+     * keep the other messages, in order. HG_NOMEM: a message stays unsent. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
     /* Adds the calls of the context to its line, by what the calls wait for. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
@@ -46,12 +46,12 @@ struct amg_context_ops {
 struct amg_context_rare {
     unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
     unsigned skipped;      /* polls since the last check */
-    unsigned quiet;        /* checks that found nothing */
-    bool is_user_bound;    /* threads of the library skip it. Constant */
+    unsigned quiet;        /* checks in a row that found nothing */
+    bool is_user_bound;    /* library threads skip the route. Constant */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
 };
 
-/* Which threads run incoming requests and their follow-up callbacks. */
+/* Threads that run incoming requests and their follow-up callbacks. */
 enum amg_serve {
     AMG_SERVE_TRIGGER, /* HG_Trigger(), like all other callbacks */
     AMG_SERVE_THREAD,  /* the progress thread, and HG_Trigger() */
@@ -59,8 +59,8 @@ enum amg_serve {
 
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
-    /* Results of a poll, by the progress owner; else empty. First member, so
-     * that a poll adds no offset; the attic uses it in a destroyed context. */
+    /* Results of a poll by the progress owner; empty between polls. First
+     * member: a poll adds no offset, and the attic uses these bytes later. */
     struct amg_events events;
     hg_class_t *cls;     /* NULL: destroyed, or inherited */
     hg_class_t *parents; /* inherited: class of the parent; else NULL */
@@ -72,8 +72,8 @@ struct hg_context {
     /* Endpoints that every poll checks, then NULL: those of the first routes of
      * `open`, in that order. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
-    /* Routes whose endpoints keep messages until a poll, and the numbers of
-     * kept messages, then NULL. Constant. */
+    /* Routes whose endpoints keep messages until a poll, and the counter of
+     * kept messages of each; NULL ends the counters. Constant. */
     unsigned keeping[AMG_ROUTE_COUNT];
     const atomic_uint *keeps[AMG_ROUTE_COUNT + 1];
     struct amg_context_rare rare;
@@ -91,34 +91,35 @@ struct hg_context {
     struct amg_service_thread *thread; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
     struct amg_bias owner; /* held by the progress owner; core/progress.h */
-    /* Counts calls that made progress, or waited to. Relaxed: a hint for the
-     * progress thread, which stands by while the count changes. */
+    /* Counts progress calls of the program: a hint, so relaxed, for
+     * rpc/oneway.c and for the progress thread, which stands by while the count
+     * changes. */
     atomic_uint turns;
     /* Unique in the process; constant. */
     unsigned serial;
-    /* Counts amg_context_ring(), and, where several threads run callbacks, the
-     * calls that ran some. A change ends waits, because the program may wait
-     * for what a callback wrote: its release pairs with the acquire of the
-     * wait. */
+    /* Counts calls of amg_context_ring() and, where several threads run
+     * callbacks, calls of HG_Trigger() that ran callbacks. A change ends waits,
+     * because the program may wait for what a callback wrote: the release of a
+     * change pairs with the acquire of the wait. */
     atomic_uint ran;
     atomic_bool has_run; /* a thread has run callbacks; see progress.c */
     uint64_t opened_ns;  /* constant */
-    /* Not 0: arrivals need a closer look. AMG_CONTEXT_UNPOSTED, which
-     * HG_Context_unpost() sets, and the number of lines of rpc/order.c. */
+    /* Not 0: arrivals need further checks. The bit AMG_CONTEXT_UNPOSTED of
+     * HG_Context_unpost(), plus the number of lines of rpc/order.c. */
     atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
-    uint64_t nap_ns;  /* longest time that a wait blocks: polls of the drivers
-                         name silent peers; constant */
+    uint64_t nap_ns;  /* longest time that a wait blocks, as polls of drivers
+                         log silent peers; constant */
     /* Handles created here that still exist, the user's and those in flight. */
     struct amg_tally handles;
-    /* Operations in flight: handles and bulk. */
+    /* Operations counted by amg_context_enter(). */
     struct amg_tally in_flight;
     struct amg_counters counters;
     /* A bit for each message of the layer above that waits for more calls;
-     * threads that make progress or have run callbacks send them. Dekker: a
-     * sender stores `unsent`, fences, reads `waiting` of `cq`; a thread that
-     * will block stores `waiting`, fences, reads `unsent`: so the sender sends
-     * the message at once, or that thread does. */
+     * threads that make progress or have run callbacks send these messages.
+     * Dekker: a sender stores `unsent`, fences, reads `waiting` of `cq`; a
+     * thread that will block stores `waiting`, fences, reads `unsent`: so the
+     * sender or that thread sends the message at once. */
     atomic_uint unsent;
     /* A thread that makes progress, or has run a callback, runs `ops.look` from
      * this time on; see amg_context_look_at(). A hint, so relaxed. */
@@ -191,7 +192,7 @@ static AMG_INLINE void amg_context_queue(
         amg_cq_push(&context->cq, entry);
 }
 
-/* Puts an entry that the calling thread has taken out back in front. */
+/* Returns an entry that the calling thread has taken out to the front. */
 static AMG_INLINE void amg_context_queue_first(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -202,8 +203,8 @@ static AMG_INLINE void amg_context_queue_first(
         amg_cq_push_first(&context->cq, entry);
 }
 
-/* May the calling thread run incoming calls, or does another thread have the
- * turn? The fence pairs with the fence at the end of a turn. */
+/* May the calling thread run incoming calls? No, while another thread has the
+ * turn (context.c). The fence pairs with the fence at the end of a turn. */
 static inline bool amg_context_may_turn(const hg_context_t *context)
 {
     const struct amg_role *turn = NULL;
@@ -227,8 +228,8 @@ static inline bool amg_context_has_due(const hg_context_t *context)
            amg_context_may_turn(context);
 }
 
-/* Takes out an incoming call, or returns NULL. In AMG_SERVE_THREAD runs the
- * call and returns an entry without effect, unless the caller has the turn. */
+/* Takes out an incoming call, or returns NULL. In AMG_SERVE_THREAD a caller
+ * that had no turn runs the call here, and gets an entry without effect. */
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
 
 /* Takes out a callback that the calling thread may run, or returns NULL. */
@@ -244,7 +245,7 @@ static AMG_INLINE struct amg_cq_entry *amg_context_take_due(
     return amg_context_take_incoming(context);
 }
 
-/* Runs a callback; user-level threads may return on another OS thread. */
+/* Runs a callback, from which a ULT may return on another OS thread. */
 static inline void amg_context_run(struct amg_cq_entry *entry)
 {
     struct amg_role was = amg_role;
@@ -257,8 +258,8 @@ static inline void amg_context_run(struct amg_cq_entry *entry)
     amg_role.is_running = was.is_running;
 }
 
-/* Ends the wait of threads in amg_progress_wait(), also a wait that is about to
- * begin: it returns HG_SUCCESS, as the program has other work. Any thread. */
+/* Any thread. Ends waits in amg_progress_wait(), also a wait that is about to
+ * begin: they return HG_SUCCESS, as the program has other work. */
 void amg_context_ring(hg_context_t *context);
 
 /* Runs a callback on a service thread, then ends the waits in HG_Progress():
@@ -273,7 +274,7 @@ static inline bool amg_context_is_ready(const hg_context_t *context)
            amg_clock_ns() - context->opened_ns > 5000 * AMG_NS_PER_MS;
 }
 
-/* Requests `ops.look` at that time; 0: as soon as possible. Wakes a sleeping
+/* Requests `ops.look` at `at_ns`; 0: as soon as possible. Wakes a sleeping
  * thread that would miss the time. */
 void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
 /* Runs `ops.look`, if its time has come. */
@@ -285,7 +286,7 @@ static inline uint64_t amg_context_look_ns(const hg_context_t *context)
     return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
 }
 
-/* Called by threads that make progress or run callbacks. */
+/* Runs `ops.look` if due, on threads of the program only. */
 static inline void amg_context_drive(hg_context_t *context)
 {
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
@@ -293,7 +294,7 @@ static inline void amg_context_drive(hg_context_t *context)
         amg_context_look(context, amg_clock_ns());
 }
 
-/* Sends messages of `unsent`, by threads that progress or run callbacks. */
+/* Sends the messages of `unsent`, as far as they can leave now. */
 static inline void amg_context_send_unsent(hg_context_t *context)
 {
     if (!AMG_LIKELY(
@@ -309,7 +310,6 @@ static inline hg_return_t amg_context_send_before(hg_context_t *context)
                : context->ops.send_unsent(context, true);
 }
 
-/* The endpoint of an open route. */
 static inline struct amg_ep *amg_context_ep(
     const hg_context_t *context, unsigned route)
 {
@@ -331,7 +331,7 @@ static inline void amg_context_moved(hg_context_t *context)
 
 /* Called after a post or cancel: only progress of this context sees the end of
  * the operation, and the progress owner may be blocked. A thread that will
- * block announces so first, then checks for posts under the lock that a post
+ * block announces that first, then checks for posts under the lock that a post
  * takes: so that thread sees the post, or the poster sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
@@ -358,8 +358,8 @@ static inline void amg_context_step_all(struct amg_list *done)
     }
 }
 
-/* Adds the counters of all contexts to `sums`; returns the number of handles
- * that exist. */
+/* Adds the counters of all contexts, open or closed, to `sums`; returns the
+ * number of handles that exist. */
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
 
 #endif

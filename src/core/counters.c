@@ -21,8 +21,8 @@
 #include "transport/pack.h"
 #include "transport/state.h"
 
-/* Served calls that have not ended. Handles created or destroyed meanwhile may
- * appear in only one of the two counts. */
+/* Served calls that have not ended. A handle that is created or destroyed
+ * between the two counts may be in only one count. */
 static uint64_t active_count(const hg_class_t *cls, int handles)
 {
     int made_here = amg_class_counted(cls, AMG_CLASS_HANDLES);
@@ -64,8 +64,8 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
     packs_add(cls, ret_counters);
 }
 
-/* The user asked for the counters: logs them at any level, unless the log, or
- * this outlet, is off. */
+/* Logs the counters, which the user asked for, at any level, unless the log or
+ * its outlet "diag" is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
 {

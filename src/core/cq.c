@@ -5,26 +5,26 @@
  *   state of a thread     ended by: what the thread does then
  *   owner, polls          event, callback, deadline: hands over
  *   owner, armed, blocks  doorbell, event of an endpoint: polls
- *   in the list, looks    entry, ring: leaves; no owner: owns; else sleeps
+ *   in the list, looks    entry, ring: leaves; no owner: becomes owner
+ *                         nothing: sleeps
  *   in the list, sleeps   wake word: looks
- *   progress thread, armed, not owner
- *                         doorbell, event of an endpoint: owns
+ *   not owner, armed      doorbell, event of an endpoint: tries to own
  *
  * No wait is lost:
  *  - Dekker: a waiter enters the list, fences, tries to own; an owner leaves,
- *    fences, reads the list. So the waiter owns, or the owner that leaves wakes
- *    the first of the list.
+ *    fences, reads the list. So the waiter becomes owner, or the owner that
+ *    leaves wakes the first waiter of the list.
  *  - A waiter that leaves for an entry, or at its deadline, may have been woken
- *    for another reason as well: it tries to own once more and, if that works,
- *    hands over; if it leaves entries behind, it wakes the next waiter.
+ *    for another reason, too: the waiter tries to own once more, to hand over,
+ *    and wakes the next waiter if entries stay.
  *  - A waiter clears its wake word before it looks: a wake after the look stays
  *    in the word, and the waiter does not sleep.
- *  - A thread arms under the lock, if the epoch is that from before its last
- *    look, and no entry that it heeds is queued: a wake changes the epoch, and
- *    a push reads who waits, under the same lock.
+ *  - A thread arms under the lock, unless the epoch has changed since its last
+ *    look, or an entry is queued that it heeds. Wakes change the epoch, and
+ *    pushes read the armed waiters, under the same lock.
  *  - A doorbell is signalled once, and stays readable until its thread disarms.
- * Only owners hand over, so waiters become owners in the order of the list; the
- * progress thread and event loops are woken only if the list is empty. */
+ * An owner hands over to the first waiter, or, if the list is empty, to the
+ * progress thread and the event loop. A new caller may own first. */
 #include "core/cq.h"
 
 #include <stddef.h>
@@ -121,7 +121,7 @@ static struct amg_cq_waiter *waiter_of(struct amg_link *link)
     return amg_container_of(link, struct amg_cq_waiter, link);
 }
 
-/* Marks the first thread of a list; `runs_all`: the first for all entries. */
+/* Marks the first thread of a list; `runs_all`: that runs every entry. */
 static atomic_uint *first_mark_locked(
     struct amg_cq *cq, enum amg_waits kind, bool runs_all)
 {
@@ -142,8 +142,8 @@ static void word_wake(atomic_uint *word)
 }
 
 /* Signals the doorbells of `bits` that are not signalled. NOTE(system call
- * under the lock): only for a thread that blocks, and so that no signal comes
- * late, after its receiver has drained the doorbell and blocks again. */
+ * under the lock): only for a thread that blocks. Without the lock a signal
+ * could come after its receiver has drained the doorbell. */
 static void doorbells_signal_locked(struct amg_cq *cq, unsigned bits)
 {
     struct amg_cq_waiters *waiters = &cq->waiters;
@@ -243,7 +243,7 @@ void amg_cq_enter(
     amg_list_push(&cq->waiters.lists[kind], &waiter->link);
     waiting_set_locked(cq, amg_cq_waiting(cq) + one_of(kind));
     amg_bias_unlock(&cq->lock);
-    /* Before the next try to own the context: base/bias.h. */
+    /* Precedes the caller's next try to own the context: base/bias.h. */
     atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -283,7 +283,7 @@ bool amg_cq_arm(struct amg_cq *cq, enum amg_cq_who who, unsigned epoch)
     if (is_quiet)
         waiting_set_locked(cq, amg_cq_waiting(cq) | 1u << who);
     amg_bias_unlock(&cq->lock);
-    /* Before the next try to own the context: base/bias.h. */
+    /* Precedes the caller's next try to own the context: base/bias.h. */
     atomic_thread_fence(memory_order_seq_cst);
     return is_quiet;
 }

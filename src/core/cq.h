@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completion queue: finished operations that wait for HG_Trigger(), and the
- * threads that wait for a context: two lists of callers, in the order of their
- * waits, and three waiters that block on a descriptor. */
+ * threads that wait for a context. Callers wait in two lists, in the order of
+ * their waits; three further waiters block on a descriptor each. */
 #ifndef AMG_CORE_CQ_H
 #define AMG_CORE_CQ_H
 
@@ -21,11 +21,11 @@ struct amg_cq_entry {
     bool is_fetching; /* arguments are being pulled: see rpc/order.c */
 };
 
-/* Waiters that can block on a doorbell of their own. */
+/* Waiters that can block on a doorbell, an event descriptor of their own. */
 enum amg_cq_who {
     AMG_CQ_OWNER,  /* the progress owner */
     AMG_CQ_LOOP,   /* an event loop of the user's */
-    AMG_CQ_THREAD, /* the progress thread, which is not the owner then */
+    AMG_CQ_THREAD, /* the thread of standby.c, while not the owner */
     AMG_CQ_WAITERS
 };
 
@@ -38,7 +38,7 @@ enum amg_waits {
 
 /* Wake word of a waiter in a list. */
 enum amg_cq_waiter_word {
-    AMG_CQ_WAITER_LOOKS,  /* has cleared the word, and looks */
+    AMG_CQ_WAITER_LOOKS,  /* the thread looks for work */
     AMG_CQ_WAITER_SLEEPS, /* a wake needs a system call */
     AMG_CQ_WAITER_WOKEN,
 };
@@ -47,29 +47,29 @@ enum amg_cq_waiter_word {
 struct amg_cq_waiter {
     struct amg_link link; /* guarded by the lock of the queue */
     atomic_uint word;     /* an amg_cq_waiter_word */
-    bool runs_all;        /* not only incoming calls */
+    bool runs_all;        /* runs every entry, not only incoming calls */
 };
 
 /* Part of a queue, whose lock guards all members. */
 struct amg_cq_waiters {
-    /* Lowest, a bit for each doorbell that a thread is about to block on;
-     * above, the number of threads in each list, in 30 bits: more than a
-     * process can have. The release store in arm pairs with the acquire of
-     * amg_cq_is_armed(). */
+    /* The lowest bits: one for each doorbell that a thread is about to block
+     * on. Above: the number of threads in each list, in 30 bits, enough for all
+     * threads of a process. The release store of amg_cq_arm() pairs with the
+     * acquire load of amg_cq_is_armed(). */
     _Atomic(uint64_t) waiting;
     /* Counts wakes; its release store pairs with amg_cq_epoch(). A thread that
-     * arms passes the epoch from before its last look, so that a wake in
-     * between is not lost. */
+     * arms passes the epoch of before its last look for work, so that no wake
+     * after that look is lost. */
     atomic_uint epoch;
     struct amg_list lists[AMG_WAITS_KINDS];
     unsigned heeding; /* bits of the doorbells that an entry signals */
-    int event_fds[AMG_CQ_WAITERS]; /* -1: no waiter uses it */
+    int event_fds[AMG_CQ_WAITERS]; /* -1: not created */
     bool is_signaled[AMG_CQ_WAITERS];
 };
 
 /* Bits of `waiting`. */
 #define AMG_WAITING_DOORBELLS ((1u << AMG_CQ_WAITERS) - 1u)
-/* Doorbells of threads that own only if no caller does. */
+/* Doorbells of threads that become owner only if no caller does. */
 #define AMG_WAITING_STANDBY (1u << AMG_CQ_LOOP | 1u << AMG_CQ_THREAD)
 #define AMG_WAITING_TO_OWN  (0x3fffffffull << AMG_CQ_WAITERS)
 
@@ -80,7 +80,7 @@ struct amg_cq {
     /* Number of entries. Its release store in push pairs with the acquire load
      * of threads that check before they take the lock. */
     atomic_uint count;
-    struct amg_cq_waiters waiters; /* unused in a queue that nobody waits at */
+    struct amg_cq_waiters waiters; /* unused in a queue without waiters */
 };
 
 void amg_cq_init(struct amg_cq *cq);
@@ -103,28 +103,28 @@ static inline void amg_cq_waiter_clear(struct amg_cq_waiter *waiter)
 /* Wakes the threads that are armed, because a poll now has something to see. */
 void amg_cq_wake_armed(struct amg_cq *cq);
 
-/* Wakes all that wait: some thread may run an incoming call, and the caller
- * does not know which. No system call if none of them sleeps. */
+/* Wakes all waiters: some of them may run an incoming call, and the caller does
+ * not know which ones may. No system call if no waiter sleeps. */
 void amg_cq_wake(struct amg_cq *cq);
 
 /* Wakes the first thread of a list that may run any entry. */
 void amg_cq_wake_first(struct amg_cq *cq, enum amg_waits kind);
 
-/* By an owner that has left: wakes the first thread that waits to own, or if
- * there is none, the event loop and the progress thread, which must arm again:
- * the polls of the owner have disarmed the endpoints. */
+/* By an owner that has left: wakes the first thread that waits to own. If no
+ * thread waits, wakes the event loop and the progress thread, which must arm
+ * again: the polls of the owner have disarmed the endpoints. */
 void amg_cq_hand_over(struct amg_cq *cq);
 
 /* Wakes all threads in HG_Progress(), but no event loop or progress thread. */
 void amg_cq_ring(struct amg_cq *cq);
 
-/* Ends a push that found waiters: unlocks the queue. Then wakes the first
- * thread of each list whose threads may run the entry, and signals the
- * doorbells whose threads heed entries. */
+/* Ends a push that found waiters: signals the armed doorbells that heed
+ * entries, unlocks the queue, and wakes the first thread of each list that may
+ * run every entry. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
-/* Lets each entry signal the doorbell of `who`, which runs entries. Those of
- * the owner and the event loop do from the start. */
+/* From now on each pushed entry signals the doorbell of `who`, if armed. The
+ * doorbells of the owner and the event loop heed entries from the start. */
 void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Sets the doorbell of `who`, which may arm from now on. */

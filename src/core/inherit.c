@@ -2,15 +2,15 @@
 /* Open classes of the process, which a child of fork() inherits.
  *
  * A child has the memory of all objects, but none of the parent's threads, and
- * shares segments, descriptors and connections with the parent: whatever the
- * child did with such an object would be done in the parent's name, and what
+ * shares segments, descriptors and connections with the parent: a use of such
+ * an object by the child would act in the parent's name, and an object that
  * another thread was changing during fork() is half changed in the child. So
  * the child uses no inherited object. fork() itself marks all objects here,
  * before it returns in the child: each class by its state, each context by a
  * NULL `cls`. The checks of every public call refuse marked objects from then
  * on, at no cost for the parent. A call that ends an inherited object succeeds
  * and does nothing: the memory of the object is shared with the parent until a
- * process writes it, and goes with the child.
+ * process writes it, and is never freed in the child.
  *
  * fork() holds the lock of the list while the kernel copies the memory, so the
  * child sees all classes. It also holds the locks of data that classes share
@@ -27,7 +27,7 @@
 #include "base/process.h"
 #include "core/context.h"
 
-/* The lock is taken before that of a class. */
+/* Lock order: before the locks of a class. */
 static struct amg_lock classes_lock;
 static struct amg_list classes = {{&classes.head, &classes.head}};
 
@@ -122,7 +122,7 @@ void amg_classes_join(hg_class_t *cls)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, fork_watch);
-    /* Threads that wait in a borrowed domain may be reading the field. */
+    /* Written once: threads that wait in a borrowed domain read the field. */
     for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
         if (cls->domains[i] != NULL && cls->domains[i]->others == NULL)
             cls->domains[i]->others = others_move;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choice of the NIC nearest to a process.
  *
- * Only NICs that can be chosen are compared, so that processes that take turns
- * are spread over them, whatever other NICs the machine has. */
+ * Only the NICs of the driver are compared, so that processes with different
+ * turns are spread over these NICs, whatever other NICs the machine has. */
 #include "core/class.h"
 
 #include <stdio.h>

@@ -9,11 +9,11 @@
  * Nothing is lost: a range ends where the next one in the ring begins, so each
  * byte is in one range. Nothing is handed out twice: a range is free if and
  * only if it is on a list, and leaves the list before a part of it is handed
- * out; only blocks that are in the map of used ones can be freed.
+ * out; only a block in the map `used` can be freed.
  *
- * Callers may want zeroed memory. Above the mark no range was ever used, so the
- * kernel's zeros are still there. Freed memory keeps its pages up to KEEP_LEN
- * in all; beyond that they return to the system.
+ * Zeroed memory: above the mark no range was ever used, so the kernel's zeros
+ * are still there. Freed memory keeps its pages up to KEEP_LEN in all; beyond
+ * that a block of DISCARD_LEN or more returns them to the system.
  *
  * In a child of fork() the mapping is private: the child sees its parent's
  * bytes in a page until it writes to that page. */
@@ -33,11 +33,11 @@
 
 enum {
     LINE_LEN = 64,
-    LISTS = 58, /* lengths of 64 bits, in lines */
+    LISTS = 58, /* a list for each power of two, in lines */
 };
 
 static const uint64_t KEEP_LEN = 64ull << 20;     /* most that glibc keeps */
-static const uint64_t DISCARD_LEN = 256ull << 10; /* return no smaller ranges */
+static const uint64_t DISCARD_LEN = 256ull << 10; /* least to return */
 
 struct range {
     struct range *next;
@@ -75,7 +75,7 @@ static struct amg_list *list_of(struct amg_class_pool *pool, uint64_t len)
 }
 
 /* Cuts a range; the bytes from `offset` on become the range that is returned,
- * and that is on no list. NULL: no memory. */
+ * which is on no list. NULL: no memory. */
 static struct range *range_cut(
     struct amg_class_pool *pool, struct range *range, uint64_t offset)
 {
@@ -91,7 +91,7 @@ static struct range *range_cut(
     return node;
 }
 
-/* Merges a range with the next, which is on no list. */
+/* Merges a range with the next range, which is on no list. */
 static void range_join(struct amg_class_pool *pool, struct range *range)
 {
     struct range *next = range->next;
@@ -138,8 +138,8 @@ static struct range *range_find_locked(
 }
 
 /* A used block, or NULL; its first `*ret_dirty_len` bytes were used before.
- * NOTE(not a leaf lock): allocates nodes inside, whose locks are never held
- * while this lock is taken. */
+ * NOTE(not a leaf lock): `nodes` takes its own lock inside; no thread that
+ * holds that lock takes this one. */
 static char *block_alloc_locked(struct amg_class_pool *pool, uint64_t len,
     uint64_t align, uint64_t *ret_dirty_len)
 {
@@ -274,7 +274,7 @@ void *amg_class_pool_alloc(
         return heap_alloc(pool, len, align, want);
     if (want == AMG_CLASS_POOL_ANY)
         return ptr;
-    /* Discarded pages read as zeros, which is faster than memset() for many. */
+    /* Discarded pages read as zeros: for many pages faster than memset(). */
     dirty_len = round_up(dirty_len, align);
     if (dirty_len < KEEP_LEN ||
         amg_mapping_discard(&pool->mapping,

@@ -21,11 +21,11 @@ enum amg_class_pool_want {
  * the system has no such memory (logged). HG_NOMEM. */
 hg_return_t amg_class_pool_create(
     uint64_t len, struct amg_class_pool **ret_pool);
-/* The user has freed all memory, except what was left to peers that do not
- * answer: these peers have mappings of their own. */
+/* The user has freed all memory, except memory that peers which do not answer
+ * may still access: these peers have mappings of their own. */
 void amg_class_pool_destroy(struct amg_class_pool *pool);
 
-/* Shared heap for which drivers may give peers faster access, or NULL. */
+/* The mapping, to which drivers may give peers faster access, or NULL. */
 const struct amg_area *amg_class_pool_area(const struct amg_class_pool *pool);
 
 /* `len` bytes, aligned to 64, or to a page if `len` is a page or more; from the

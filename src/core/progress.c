@@ -14,10 +14,10 @@
 #include "mercury_context.h"
 
 /* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
- * beside shared memory MPI is the rare endpoint: every poll checks it only
- * while it has traffic, from a post or an event until RARE_AFTER checks found
- * nothing (about a millisecond), and then one poll in RARE_EVERY. A call that
- * takes longer may see its answer that many polls late, less than a
+ * beside shared memory MPI is the rare endpoint: every poll checks MPI only
+ * while MPI has traffic, from a post or an event until RARE_AFTER checks in a
+ * row found nothing (about a millisecond); then one poll in RARE_EVERY does. A
+ * call that takes longer may see its answer RARE_EVERY polls late, less than a
  * microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
  * peer, then libfabric is the rare endpoint, and only the common teardown of
  * all ranks polls MPI (amg_class_quiesce()). */
@@ -30,7 +30,7 @@ enum {
     RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
 };
 
-/* Runs the steps of ended operations, and hands on the arrivals, of a poll. */
+/* Runs the steps of the operations that a poll has ended; hands on arrivals. */
 static AMG_INLINE void events_hand_on(hg_context_t *context, unsigned route)
 {
     struct amg_events *events = &context->events;
@@ -129,12 +129,12 @@ bool amg_progress_poll(hg_context_t *context)
  * threads sleep on the completion queue until an entry is queued or the owner
  * leaves. core/wait_policy.c decides what the owner does between two polls, by
  * the quiet time, which goes on from one call to the next: so a program that
- * waits 1 ms at a time sleeps as well as one that waits without limit.
+ * waits for 1 ms at a time comes to sleep, too.
  *
  * An owner that polls on the core of a peer keeps that peer from sending. So
  * after some empty polls the owner asks its drivers whether a peer shares its
- * core; if so, the owner yields a few times, then blocks. The next wait begins
- * with that answer, and asks again after its first poll. */
+ * core; if so, the owner yields a few times, then blocks. After a yes the next
+ * wait asks again after its first poll. */
 
 enum {
     CLOCK_EVERY = 32,    /* polls between two reads of the clock */
@@ -161,8 +161,8 @@ struct wait {
     bool has_ran;   /* result of ran_is_news() */
 };
 
-/* Value of context->ran that a thread saw last. Another thread may run, before
- * the wait begins, the callback that the calling thread waits for. */
+/* Value of context->ran that a thread saw last, kept between its waits: another
+ * thread may run the awaited callback before the wait begins. */
 struct seen {
     unsigned serial;
     unsigned ran;
@@ -172,9 +172,9 @@ static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
 /* Did another thread run callbacks, or ring, since the calling thread last
- * checked? `ran` counts callbacks only once the lock of the queue is shared,
- * and each thread makes it so here at its first check. Earlier callbacks of the
- * thread that the lock was biased to have only set `has_run`: news, once. */
+ * checked? `ran` counts callbacks only once the lock of the queue is shared:
+ * the first check of a second thread makes the lock shared here. Earlier
+ * callbacks have only set `has_run`, which is news once. */
 static bool ran_is_news(hg_context_t *context)
 {
     struct seen *mine = &seen[context->serial % SEEN];
@@ -198,7 +198,7 @@ static bool ran_is_news(hg_context_t *context)
 /* The calling thread, one of several, has run callbacks: ends the waits of the
  * others, which may wait for what a callback did. Dekker: this thread adds to
  * `ran`, then reads `waiting` (seq_cst); a thread that will sleep stores
- * `waiting`, fences, reads `ran`. So one of the two sees the other. */
+ * `waiting`, fences, reads `ran`. So one thread sees the store of the other. */
 AMG_NOINLINE static void ran_tell(hg_context_t *context)
 {
     unsigned before =
@@ -384,8 +384,8 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* Becomes the owner, if possible. Spins where a progress thread owns, which
- * leaves as soon as it sees a waiter: faster than a sleep and a wake-up. */
+/* Becomes the owner, if possible. Spins where there is a progress thread: that
+ * thread leaves as soon as it sees a waiter, which is faster than a sleep. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -422,7 +422,7 @@ AMG_NOINLINE static hg_return_t waiter_wait(
         return owner_progress(context, timeout_ms, deadline_ns);
     if (amg_progress_own(context)) /* no owner: hands over */
         amg_progress_disown(context);
-    /* The wake may have been for an entry; a due thread takes only one. */
+    /* Wakes the next waiter for entries that this thread will not take. */
     if (amg_cq_count(&context->cq) > is_due)
         amg_cq_wake_first(&context->cq, AMG_WAITS_TO_OWN);
     return is_due ? HG_SUCCESS : HG_TIMEOUT;
@@ -582,8 +582,8 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Callbacks have left messages that wait for others to join them. The program
- * may compute now: sends the messages, unless the poll of an owner does. */
+/* Callbacks have left messages that wait for further calls. The program may
+ * compute now: polls, which sends the messages, unless an owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))
@@ -636,7 +636,7 @@ int HG_Event_get_wait_fd(const hg_context_t *context)
         return -1;
     if (context->wakeup.is_not_pollable || context->cls->plan.no_block)
         return -1;
-    /* Created on first use, which the user cannot observe. */
+    /* The descriptor is created on first use, which the user cannot observe. */
     return amg_wakeup_fd((hg_context_t *)context, AMG_CQ_LOOP);
 }
 

@@ -23,8 +23,7 @@ static inline void amg_progress_disown(hg_context_t *context)
         amg_cq_hand_over(&context->cq);
 }
 
-/* Becomes the owner of a context that nobody else makes progress of, or waits
- * for. */
+/* Becomes the owner, unless another thread is the owner or waits to be. */
 static inline bool amg_progress_own_alone(hg_context_t *context)
 {
     if (!amg_progress_own(context))
@@ -35,7 +34,7 @@ static inline bool amg_progress_own_alone(hg_context_t *context)
     return false;
 }
 
-/* Gives up ownership to callers that wait; an armed thread stays armed. */
+/* Gives up ownership, to a waiting caller, if any; armed threads stay armed. */
 static inline void amg_progress_disown_to_callers(hg_context_t *context)
 {
     amg_bias_unlock_fenced(&context->owner);
@@ -59,8 +58,8 @@ unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count);
  * time is reached. */
 void amg_progress_settle(hg_context_t *context, uint64_t deadline_ns);
 
-/* Wait policy of the calling thread, which is the program's or runs a handler;
- * the caller sets is_not_pollable. */
+/* Wait policy of the calling thread, which is a thread of the program, or runs
+ * a handler; the caller sets is_not_pollable. */
 static inline struct amg_wait_policy amg_progress_wait_policy(
     const struct amg_progress_config *config, uint64_t spin_ns)
 {
@@ -72,20 +71,21 @@ static inline struct amg_wait_policy amg_progress_wait_policy(
         config, is_shared ? AMG_CORE_SHARED : AMG_CORE_OWN, spin_ns);
 }
 
-/* State of standby.c: progress by a thread that leaves it to callers while they
- * make progress. Apart from is_called, only the thread uses the members. A
- * context has at most one such thread. */
+/* State of a thread of standby.c, which makes progress only while callers do
+ * not. Only that thread uses the members, apart from is_called. A context has
+ * at most one such thread. */
 struct amg_standby {
     hg_context_t *context;
-    /* A thread that called wants this one to return from its step. The release
-     * store of the call pairs with the acquire at the end of the step. */
+    /* amg_standby_call() has run: the thread must return from its step. The
+     * release store of the call pairs with the acquire at the end of the
+     * step. */
     atomic_bool is_called;
     struct amg_wait_policy policy;
     uint64_t quiet_since_ns; /* 0: there was an event */
     uint64_t turned_ns;      /* when a caller was last seen; 0: not of late */
     unsigned moves;          /* wakeup.moves, when last read */
-    unsigned turns;          /* of callers, as last read */
-    unsigned kept;           /* naps in which the owner stayed */
+    unsigned turns;          /* context->turns, when last read */
+    unsigned kept;           /* naps since this thread owned or saw a caller */
     unsigned fruitless;      /* wake-ups in a row without an event */
 };
 
@@ -94,7 +94,7 @@ struct amg_standby {
 void amg_standby_begin(
     struct amg_standby *standby, hg_context_t *context, bool has_core);
 
-/* Makes progress until nothing comes or a caller does, or stands by while
+/* Makes progress until no event comes, or a caller comes; or stands by while
  * callers make progress; sleeps at most once, until `until_ns` at the latest.
  * True: the thread must run the callbacks that are due for it. */
 bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
@@ -106,15 +106,15 @@ void amg_standby_defer(struct amg_standby *standby);
  * more. */
 void amg_standby_end(struct amg_standby *standby);
 
-/* Ends the step of the thread, or else its next step. Any thread. */
+/* Ends the current step of the thread, or its next step. Any thread. */
 void amg_standby_call(struct amg_standby *standby, hg_context_t *context);
 
 /* Starts the progress thread of the class's placement, if any. Warns of a
  * thread that cannot be started, and continues without it. */
 void amg_service_thread_start(hg_context_t *context);
 
-/* Stops and joins the progress thread. Later HG_Trigger() runs the calls that
- * are left and those that come, in order. False: the caller is a callback that
+/* Stops and joins the progress thread. From then on HG_Trigger() runs the
+ * remaining and the later calls, in order. False: the caller is a callback that
  * this thread runs; nothing was done. */
 bool amg_service_thread_stop(hg_context_t *context);
 

@@ -5,8 +5,8 @@
  * the program left open. A rank knows the idle cores outside its own binding
  * only if the ranks of a node have exchanged their bindings. Otherwise a
  * requested thread stays in the binding of its rank, unless its core is named.
- * If no thread is requested, the calls of the application make progress, and
- * the machine is not loaded, as loading takes milliseconds. */
+ * With `caller`, or `auto` and unknown bindings, calls of the application make
+ * progress, and the machine is not loaded: loading takes milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -55,8 +55,8 @@ static int word_find(const char *text, const char *const *words, int count)
     return -1;
 }
 
-/* The index of the word in a variable; 0, auto, if it is unset or invalid: the
- * first class of the process warns of that. */
+/* The index of the word in a variable; 0 (auto) if the variable is unset or
+ * invalid. The first class of the process warns of an invalid one. */
 static int env_word(
     enum amg_env_id id, const char *const *words, int count, const char *known)
 {
@@ -189,8 +189,8 @@ static void bound_warn(const struct amg_progress_config *config)
             : "the progress thread serves shared memory and libfabric alone");
 }
 
-/* Drops a thread that could progress no route. True: a thread was requested, or
- * the policy might have chosen one. */
+/* Drops the request for a thread that could progress no route. True: a thread
+ * was requested, or the policy might have chosen one. */
 static bool hint_cut(const struct amg_progress_config *config,
     struct amalgam_progress_options *wanted)
 {
@@ -203,10 +203,10 @@ static bool hint_cut(const struct amg_progress_config *config,
     return is_cut;
 }
 
-/* The NIC to other nodes: the NIC that a driver names, else the nearest to each
- * rank of the node. All ranks must find the same NIC, since all compute the
- * same map. NULL if the ranks have different nearest NICs: then the NUMA node
- * of each rank is near enough. */
+/* The NIC to other nodes: the NIC that a driver names, else the NIC nearest to
+ * all ranks of the node. All ranks must find the same NIC, since all compute
+ * the same map. NULL if the ranks have different nearest NICs: then the NUMA
+ * node of each rank is near enough. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -227,8 +227,8 @@ static const char *nic_find(
     return machine->nics[first].name;
 }
 
-/* Do the programs of the node run more threads than it has cpus? Decided
- * without loading the machine. */
+/* Do the ranks of the node run more threads than their bindings have cpus?
+ * Decided without loading the machine description. */
 static bool node_is_crowded(const struct amg_progress_config *config)
 {
     struct amg_cpuset all = {{0}};
@@ -333,8 +333,8 @@ static bool must_place(const struct amg_progress_config *config,
                : wanted->progress != AMALGAM_PROGRESS_CALLER;
 }
 
-/* The wait policy to print, of a thread on `slot`; NULL: of the calls of the
- * application. */
+/* The wait policy to print, of a thread on `slot`; `slot` NULL: of the calls of
+ * the application. */
 static struct amg_wait_policy shown_policy(
     const struct amg_progress_config *config, const struct amg_core_slot *slot)
 {

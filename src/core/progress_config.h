@@ -28,9 +28,9 @@ struct amg_progress_config {
     bool no_block;
     bool is_not_pollable; /* descriptors do not report all events */
     bool must_yield;      /* ranks of the node outnumber its cores */
-    bool is_reporting; /* of the first rank: prints if AMALGAM_REPORT is set */
-    /* Result of the policy. NULL: not settled, or the calls of the application
-     * make progress, for `reason`, a constant string. */
+    bool is_reporting;    /* the first rank: prints if AMALGAM_REPORT is set */
+    /* Result of the policy. NULL: not settled, or not asked: calls of the
+     * application make progress, for `reason`, a constant string. */
     const struct amg_placement *placement;
     struct amg_placement placed; /* memory of `placement` */
     const char *reason;
@@ -41,7 +41,7 @@ struct amg_progress_config {
 void amg_progress_config_fini(struct amg_progress_config *config);
 
 /* Copies the options, NULL being the defaults. HG_INVALID_ARG (the log has the
- * option), HG_NOMEM; the earlier options stay then. */
+ * option), HG_NOMEM; on an error the earlier options stay. */
 hg_return_t amg_progress_config_ask(struct amg_progress_config *config,
     const struct amalgam_progress_options *options);
 
@@ -51,9 +51,9 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
     bool has_far);
 
-/* Takes from the class that owns the domains: ranks of the node, which stay the
- * owner's, NIC, and the modes of progress and wait where this class has auto.
- */
+/* Takes from the class that owns the domains the ranks of the node, which stay
+ * the owner's, the NIC, and the modes of progress and wait where this class has
+ * auto. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
@@ -61,14 +61,14 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
  * a change of the options. Loads the machine description only if needed. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
-/* Input of the policy for the rank of the node with that index, with the
- * environment applied, to show the map of all ranks. Loads the machine. False:
- * the ranks of the node are not known. */
+/* Input of the policy for rank `index` of the node, with the environment
+ * applied, to show the map of all ranks. Loads the machine. False: the ranks of
+ * the node are not known. */
 bool amg_progress_config_question(const struct amg_progress_config *config,
     uint32_t index, struct amg_affinity_ask *ret_ask);
 
-/* Wait policy of a thread with that use of its core, which polls `spin_ns`
- * before it blocks; the caller sets is_not_pollable. */
+/* Wait policy of a thread that uses its core as `core` says, and polls for
+ * `spin_ns` before it blocks; the caller sets is_not_pollable. */
 static inline struct amg_wait_policy amg_progress_config_wait_policy(
     const struct amg_progress_config *config, enum amg_core_use core,
     uint64_t spin_ns)

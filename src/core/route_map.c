@@ -15,7 +15,7 @@
  * is created when this process first calls the rank, or first receives from it.
  * The map then keeps the peer, with its rank, until the class closes: an
  * address that is freed and made again needs no new connection, and the rank of
- * a message is not searched in the table again.
+ * a sender is not searched in the table again.
  *
  * Memory: about 120 bytes for each rank that is called or heard. */
 #include "core/route_map.h"
@@ -116,8 +116,8 @@ static void known_drop(void *value)
     amg_mem_free(known);
 }
 
-/* Takes a reference to a peer of a rank, unless the map has one. Without memory
- * the next call of this function tries again. */
+/* Takes a reference to a peer of a rank, unless the map has that peer. Without
+ * memory the next call of this function tries again. */
 static void peer_keep(struct amg_route_map *map, unsigned route,
     struct amg_peer *peer, uint32_t rank)
 {
@@ -245,8 +245,8 @@ uint32_t amg_route_map_rank(
         rank = map->near->rank(cls->domains[route], peer);
     else if (route == map->table_route)
         rank = rank_of_peer(map, peer);
-    /* A rank of this node that came by the route to other nodes is called
-     * another way: the map does not keep that peer. */
+    /* A rank of this node that sent by the route to other nodes is called by
+     * another route: the map does not keep this peer. */
     if (rank != UINT32_MAX &&
         (route != map->table_route ||
             amg_rank_record_of(&map->table, rank)->node != map->table.node))

@@ -33,7 +33,7 @@ struct amg_rank_table {
  * rank. */
 uint32_t amg_rank_table_places(uint32_t size);
 /* Enters a rank, whose record exists, into `places` of the table. Returns the
- * rank that has the same text, or UINT32_MAX if none had. */
+ * rank that has the same text already, or UINT32_MAX. */
 uint32_t amg_rank_table_enter(
     const struct amg_rank_table *table, uint32_t *places, uint32_t rank);
 
@@ -75,14 +75,14 @@ static inline const struct amg_rank_record *amg_rank_record_of(
 
 /* The functions below: any thread; accept a class without a map. */
 
-/* The peer of another route by which the process of `main_peer` is called, with
- * a reference, and that route. HG_NOENTRY: it is called by the main route; else
- * the driver's code for its address, or HG_NOMEM. */
+/* The route other than the main route by which the process of `main_peer` is
+ * called, and the peer of that route, with a reference. HG_NOENTRY: calls use
+ * the main route; HG_NOMEM; or the code of the driver for the address. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);
-/* The rank of a peer of `route`, which is not the main one; UINT32_MAX: no rank
- * of the job. */
+/* The rank of a peer of `route`, which is not the main route; UINT32_MAX: no
+ * rank of the job. */
 uint32_t amg_route_map_rank(
     const hg_class_t *cls, unsigned route, struct amg_peer *peer);
 

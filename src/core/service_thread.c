@@ -124,8 +124,8 @@ void amg_service_thread_start(hg_context_t *context)
         context->id, strerror(rc));
 }
 
-/* Leaves `incoming_mode`: HG_Trigger() looks into `cq` first, so later calls
- * queued there would overtake those that are left in `incoming`. */
+/* Does not change `incoming_mode`: HG_Trigger() looks into `cq` first, so later
+ * calls queued there would overtake the calls left in `incoming`. */
 bool amg_service_thread_stop(hg_context_t *context)
 {
     struct amg_service_thread *thread = context->thread;

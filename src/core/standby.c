@@ -7,7 +7,7 @@
  * caller takes over at once. The first poll of a caller disarms the sources,
  * and the caller wakes the thread when it leaves: the only system call while
  * calls go on. From then on the thread stands by, in short naps on a shared
- * core, spinning on a core of its own, and the count of turns tells whether
+ * core, spinning on a core of its own, and reads from context->turns whether
  * callers still make progress. After a time without a caller, the thread takes
  * over.
  *
@@ -17,9 +17,9 @@
  *   standby --(another thread stays owner)--> blocked until it leaves
  *
  * A call (amg_standby_call()) is not lost: it sets is_called, then signals the
- * doorbell. A step drains the doorbell only after its sleep, and clears
- * is_called at its end; then the thread looks for what it was called for. So it
- * finds that after this step, or the signal ends the sleep of the next.
+ * doorbell. A step clears is_called at its end, after the last drain of the
+ * doorbell; then the thread looks for its task. So the thread finds the task
+ * after this step, or the signal ends the sleep of the next step.
  *
  * A descriptor that reports events when there are none would keep the thread
  * awake: after FRUITLESS_MAX such wake-ups the thread naps instead. */
@@ -32,7 +32,7 @@ enum {
     CLOCK_EVERY = 32,     /* polls between two reads of the clock */
     NAP_NS = 1000000,     /* a nap while callers make progress */
     SPIN_NS = 4000,       /* a spin on a core of its own */
-    CALM_SPIN_NS = 12000, /* without a caller, then takes over */
+    CALM_SPIN_NS = 12000, /* without a caller, until the thread takes over */
     CALM_NAP_NS = NAP_NS, /* without a caller, on a shared core */
     KEPT_NAPS = 10,       /* then the thread sleeps until the owner leaves */
     FRUITLESS_MAX = 16,   /* wake-ups without an event */
@@ -114,7 +114,7 @@ static bool sleep_behind(struct amg_standby *standby, uint64_t until_ns)
     return !is_owner;
 }
 
-/* Sleeps for a nap, unless called. */
+/* Sleeps for a nap, unless amg_standby_call() ends the sleep. */
 static void nap(struct amg_standby *standby, uint64_t now_ns, uint64_t until_ns)
 {
     amg_wakeup_timed_wait(
@@ -172,8 +172,8 @@ static void drive_sleep(struct amg_standby *standby, unsigned epoch,
     standby->fruitless = end == AMG_WAKEUP_EVENT ? standby->fruitless + 1 : 0;
 }
 
-/* By the owner, after an empty poll. False: the owner has left, and slept, or
- * the time of the step or of a check of the context is reached. */
+/* By the owner, after an empty poll. False: the thread has left: it has slept,
+ * the step must end, or a check of the context is due. */
 static bool drive_rest(
     struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
 {

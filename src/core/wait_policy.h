@@ -44,7 +44,7 @@ struct amg_wait_step {
 /* How long a wait polls before it does anything else. */
 uint64_t amg_wait_policy_spin_ns(const struct amg_wait_policy *policy);
 
-/* The next step after a quiet time of that length. */
+/* The next step after a quiet time of `quiet_ns`. */
 struct amg_wait_step amg_wait_policy_next(
     const struct amg_wait_policy *policy, uint64_t quiet_ns);
 

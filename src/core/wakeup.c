@@ -29,7 +29,7 @@ enum {
     CANNOT = -2,
     EVENTS = 4,          /* per epoll call */
     FIXED_WAIT_MS = 1,   /* a sleep without a descriptor */
-    MS_MAX = 1000 * 600, /* of one sleep, if the kernel counts in ms */
+    MS_MAX = 1000 * 600, /* longest sleep of epoll_wait() */
 };
 
 static int ep_fd(const struct amg_ep *ep)
@@ -267,7 +267,7 @@ bool amg_wakeup_is_core_shared(hg_context_t *context)
 {
     bool is_oversubscribed = false;
 
-    /* Asks all drivers: each tells its peers where this thread runs. */
+    /* Asks all drivers: when asked, each tells its peers this thread's core. */
     for (unsigned i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 

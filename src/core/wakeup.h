@@ -15,8 +15,8 @@
 struct amg_wakeup {
     struct amg_lock lock; /* held to create the descriptors below */
     /* Epoll descriptor of each waiter, for its doorbell (in `event_fds`) and
-     * all endpoints with a descriptor; -1: not created yet, -2: could not be.
-     * The creator's release store pairs with the acquire in amg_wakeup_fd(). */
+     * all endpoints with a descriptor; -1: not created yet, -2: failed. The
+     * creator's release store pairs with the acquire in amg_wakeup_fd(). */
     atomic_int fds[AMG_CQ_WAITERS];
     int event_fds[AMG_CQ_WAITERS];
     /* Some endpoint reports events only when polled. Constant. */
@@ -62,7 +62,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 enum amg_wakeup_reason amg_wakeup_block(
     hg_context_t *context, enum amg_cq_who who, uint64_t until_ns);
 
-/* By the progress thread, not armed: sleeps until then, unless woken. */
+/* By the thread of standby.c: sleeps until signalled, or until `until_ns`. */
 void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns);
 
 /* Ends the sleep of `who`, also a sleep that is about to begin. */

@@ -16,7 +16,7 @@
  * the peer for certain. So a handle that is asked for the header allocates a
  * buffer (`raw`), and the post copies the reserved bytes from it. The handle,
  * and the pooled object after it, keep the buffer for later calls. A handle
- * that was never asked sends zeros. */
+ * that was never asked for the header sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {
@@ -46,8 +46,8 @@ static bool input_move(struct amg_args *args)
     return true;
 }
 
-/* Releases the input of a request, and its message if no reply needs that. Long
- * arguments stay. */
+/* Releases the input of a request, and its message unless a reply needs the
+ * message. Long arguments stay. */
 static void raw_release(struct hg_handle *handle)
 {
     handle->is_released = true;
@@ -324,9 +324,9 @@ static AMG_INLINE hg_return_t args_get(
 }
 
 /* Frees a decoded struct, for the public function `call`, and drops the
- * reference that args_get() took; or one of the program's, if that has decoded
- * the bytes of the message itself. An error if args_get() has run and no
- * reference of it is left: it failed, or its struct was freed before. */
+ * reference that args_get() took, or a reference of the program, if the program
+ * has decoded the message itself. HG_INVALID_ARG: args_get() has run, but
+ * failed, or its struct was freed before. */
 static AMG_INLINE hg_return_t args_free(
     struct hg_handle *handle, const char *call, bool wants_input, void *user)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that the library sends itself in answer to others: a code without
+/* Messages that the library itself sends in answer to messages: a code without
  * arguments to a call, and an ACK to a long reply. */
 #include "rpc/handle.h"
 
@@ -124,8 +124,8 @@ void amg_respond_for_user(struct hg_handle *handle)
 }
 
 /* ACK of a pulled long reply; not in the handle, which may be sent again and
- * pull another long reply before the ACK was sent. Owned by itself until
- * then. */
+ * pull another long reply before the ACK was sent. Owned by itself until the
+ * ACK was sent. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

@@ -66,7 +66,7 @@ static void *long_alloc(
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(bufs, &bufs->old); /* set if a callback took it from the proc */
+    long_put(bufs, &bufs->old); /* set if a proc callback took that buffer */
     bufs->old = bufs->buf;
     bufs->buf = buf;
     *ret_cap = buf->cap - around_len;
@@ -269,7 +269,7 @@ free_fetch:
     return rc;
 }
 
-/* Small bulk data may be sent along, unless forbidden or to this process. */
+/* May small bulk data be sent along? Not to oneself, or with no_bulk_eager. */
 static uint8_t proc_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||

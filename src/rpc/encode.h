@@ -17,14 +17,14 @@ typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
 /* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
  * that the descriptor in `args` names. `len` is passed in because the sender
- * may change the message between two reads. After success `done` is called.
- * HG_PROTOCOL_ERROR: not a valid descriptor; HG_NOMEM. */
+ * may change the message between two reads. With HG_SUCCESS `done` is called,
+ * perhaps before the return. HG_PROTOCOL_ERROR: bad descriptor; HG_NOMEM. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
 /* A message that is being written; on the stack of the sender. */
 struct amg_message {
-    struct amg_buf *buf; /* encode may exchange it for a longer one */
+    struct amg_buf *buf; /* encode may set a longer buffer */
     uint16_t user_len;   /* of the user's own header */
     /* Set by encode. */
     uint32_t len;  /* of the message */

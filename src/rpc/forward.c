@@ -3,8 +3,8 @@
  *
  * Request and reply are one operation of the driver: it completes when the
  * reply has arrived (one-way: when the request was sent). A one-way request
- * whose arguments must be pulled is sent as one that wants a reply: the empty
- * reply tells that the exposed memory is free again. */
+ * whose arguments must be pulled is sent as a request that wants a reply: the
+ * empty reply tells that the exposed memory is free again. */
 #include <string.h>
 
 #include "base/assert.h"

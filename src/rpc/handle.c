@@ -287,8 +287,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  *  - the context ends.
  *
  * A handle destroyed unanswered is on a list of its context, with one reference
- * left, the answer's. Under the context's lock the thread that answers it,
- * gives it up, or destroys it once more takes it off the list.
+ * left, the answer's. The thread that answers the call, gives it up, or
+ * destroys the handle again takes it off the list, under the context's lock.
  *
  * HG_Respond() leaves that reference in the count, as a spare one
  * (base/refcount.h), and does not check whether the program has destroyed the
@@ -297,8 +297,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * while it is being answered is on the list, too, until the answer was sent. */
 
 enum {
-    SOON_MS = 1000,  /* no callback, or one that has posted nothing */
-    LATE_MS = 10000, /* the callback has posted operations */
+    SOON_MS = 1000,  /* outside of callbacks, or nothing was posted */
+    LATE_MS = 10000, /* in a callback that has posted operations */
 };
 
 bool amg_unanswered_claim(struct hg_handle *handle)
@@ -364,7 +364,7 @@ static bool unanswered_drop(struct hg_handle *handle, int share)
 
         AMG_TEST_POINT("handle.unanswered");
         refs = amg_refs_get(&handle->refs);
-        if (refs <= share) { /* only the answer's is left */
+        if (refs <= share) { /* only the answer's reference is left */
             if (!amg_unanswered_is_open(handle))
                 break;
             if (share != 1 || amg_handle_state(handle) != AMG_HANDLE_RUNNING ||
@@ -437,7 +437,7 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
-        /* State first: an operation takes its reference during REPLYING. */
+        /* Before is_held(): an operation takes its reference in REPLYING. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

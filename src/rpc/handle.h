@@ -29,7 +29,7 @@ enum amg_handle_state {
     AMG_HANDLE_ARRIVED,  /* target: a request came in */
     AMG_HANDLE_PULLING,  /* target: waits for its long arguments */
     AMG_HANDLE_WAITING,  /* target: waits for HG_Trigger() */
-    AMG_HANDLE_RUNNING,  /* target: the user has it and must answer */
+    AMG_HANDLE_RUNNING,  /* target: the user has the call and must answer */
     AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
     AMG_HANDLE_ACK_WAIT, /* target: the origin pulls the long answer */
     AMG_HANDLE_ANSWERED, /* target: over: answered, or one-way */
@@ -82,11 +82,11 @@ struct hg_handle {
     atomic_int state; /* written by amg_handle_move_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
     /* References in `refs` that nobody holds yet. Origin: for later calls.
-     * Target: 1 for the answer, or 0 once an operation or the thread that
-     * claims the call has taken it; without either, 1 to the handle's end. */
+     * Target: 1 for the answer, or 0 once an operation, or the thread that
+     * claims the call, has taken that reference; else 1 to the end. */
     atomic_int spare;
     bool is_incoming; /* a call at its target */
-    bool keeps_data;  /* target: `data` stays for its next call */
+    bool keeps_data;  /* target: `data` stays for the next call */
     /* The program's own header to be sent (see rpc/args.c), allocated when
      * first asked for; stays with the pooled object. */
     void *raw;
@@ -103,7 +103,7 @@ struct hg_handle {
     bool is_counted;     /* counted as a handle that the user holds */
     bool is_released;    /* target: the message of the input was released */
     bool is_shared;      /* target: several calls came in its message; kept[0]
-                          * of the arrival counts those that still need it */
+                          * of the arrival counts the calls that need it */
     bool has_reply;      /* origin: op.data must be released */
     /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
     atomic_bool is_cancelled;
@@ -254,7 +254,7 @@ static inline bool amg_handle_is_created(const struct hg_handle *handle)
  * on an error the caller drops the handle. */
 hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 
-/* A new call starts with a zeroed user header. */
+/* Zeroes the user's header in a reused handle, for a new call. */
 void amg_handle_clear_raw(struct hg_handle *handle);
 
 /* Creates a handle with one reference, or NULL: no memory. The caller sets RPC
@@ -365,10 +365,10 @@ static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
     return state == AMG_HANDLE_RUNNING || state == AMG_HANDLE_REPLYING;
 }
 
-/* The program answers a call that it holds no reference to, and takes the
- * answer's reference. False: the call is being given up. */
+/* Takes a call off `unanswered`; the caller gets the answer's reference. False:
+ * the call is not listed: another thread ends or gives up the call. */
 bool amg_unanswered_claim(struct hg_handle *handle);
-/* An answer could not be sent. The handle may be destroyed after this. */
+/* An answer could not be sent. After this call the handle may be gone. */
 void amg_unanswered_again(struct hg_handle *handle);
 
 /* Gives up the calls that are due; AMG_CONTEXT_NEVER: all of them. */
@@ -396,7 +396,7 @@ void amg_serve_end(hg_context_t *context);
 bool amg_pulls_add(struct hg_handle *handle);
 /* Returns the room of a call that is about to run, or whose pull failed. */
 void amg_pulls_end(struct hg_handle *handle);
-/* Refuses the requests that still wait for room: the context ends. */
+/* Refuses the requests that still wait for room, as the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */

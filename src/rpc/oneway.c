@@ -9,12 +9,12 @@
  * thread that makes progress blocks: no message is begun while such a thread is
  * blocked. So single calls are never kept, and the order of calls stays.
  *
- * The slot of a message is a hash of its peer. Of two peers that share a slot,
- * a call to one first sends the message that was begun for the other.
+ * The slot of a message is a hash of its peer. If two peers share a slot, a
+ * call to one peer first sends the message that was begun for the other peer.
  *
- * The target serves plain requests from their arrival (serve.c). Any other
- * request, for instance one with checksums or before its registration, is
- * served with a handle, whose bytes oneway_serve() passes on. */
+ * The target serves plain requests without a handle (serve.c). Any other
+ * request, for instance with checksums, or before the RPC is registered, gets a
+ * handle, whose bytes oneway_serve() passes to the handler. */
 #include "rpc/handle.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ struct stream {
 /* Owned by the context. */
 struct amg_streams {
     struct amg_bias lock; /* guards the slots; taken before those of drivers */
-    uint32_t len_max;     /* of the records of a message; 0: none is begun */
+    uint32_t len_max;     /* most bytes of records in a message; 0: none */
     struct stream slots[SLOTS];
 };
 
@@ -88,9 +88,9 @@ static inline unsigned turn_now(const hg_context_t *context)
     return atomic_load_explicit(&context->turns, memory_order_relaxed);
 }
 
-/* A message that waits for a credit of its peer. A peer has at most one: while
- * it exists, one-way calls to that peer are refused. Each two-way call posted
- * after it adds at most one. Owned by itself, until it has left. */
+/* A message that waits for a credit of its peer. One-way calls create such a
+ * message only if no request to the peer waits (else they are refused), a
+ * two-way call at most one per peer. Owned by itself, until it has left. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -532,7 +532,7 @@ void amg_streams_abandon(hg_context_t *context)
     amg_bias_unlock(&streams->lock);
 }
 
-/* Callback of the RPC: serves the requests that need a handle. */
+/* Callback of one-way RPCs: serves the requests that need a handle. */
 static hg_return_t oneway_serve(hg_handle_t handle)
 {
     const char *why = NULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long arguments at the target: the room that they wait for, and the order of
- * calls: while a call waits for its long arguments, the calls of its origin (a
- * context of a peer) queue in a line.
+ * calls. While a call waits for its long arguments, later calls of its origin
+ * (a context of a peer) queue in a line.
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
  * can be handled. So its entry stands in the line of its origin from the
  * arrival on, later calls of that origin queue behind it, and entries whose
- * arguments are there move to the completion queue in order. Pulls overlap, and
- * calls of other origins do not wait. A line exists while it has entries. The
- * count of lines is part of `gates` of the context, read without the lock, so
- * that a call costs nothing while there are none: one thread at a time serves
- * arrivals, so it sees the lines of earlier arrivals, unless these have ended.
+ * arguments are complete move to the completion queue in order. Pulls overlap,
+ * and calls of other origins do not wait. A line exists while it has entries.
+ * The count of lines is part of `gates` of the context, and read without the
+ * lock, at no cost: one thread at a time serves arrivals, and sees the lines of
+ * earlier arrivals, unless these lines have ended.
  *
  * No circular wait is possible: an entry without arguments waits for room or
  * for its transfer. Room is given in the order of arrival, and an entry is
@@ -37,7 +37,7 @@ struct line {
     bool is_moving;          /* a thread hands entries on */
 };
 
-/* Names an origin: addresses of peers have at most 56 bits. The entries of a
+/* Names an origin: pointers to peers have at most 56 bits. The entries of a
  * line hold arrivals, which keep the peer. */
 static uint64_t line_key(const struct amg_peer *peer, uint8_t origin_context)
 {
@@ -148,7 +148,7 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
 }
 
 /* The arguments of a call were pulled: queues the call for its handler, at once
- * or, from its line, in order. `is_refused`: the call only leaves its line; the
+ * or when its line reaches it. `is_refused`: the call only leaves its line; the
  * caller refuses it. */
 static void line_leave(struct hg_handle *handle, bool is_refused)
 {
@@ -173,7 +173,7 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A request above the limit is pulled when no call has room.
+ * of arrival. A request longer than the limit is pulled when no call has room.
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep a handle until it has
@@ -230,7 +230,7 @@ bool amg_pulls_add(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     bool is_added = false;
 
-    amg_context_enter(context); /* until its transfer is in flight */
+    amg_context_enter(context); /* until the pull has started */
     amg_lock_lock(&context->rpc->lock);
     is_added = line_join_locked(handle);
     if (is_added) {

@@ -81,8 +81,8 @@ static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
     rpc->oneway = wanted->oneway;
 }
 
-/* Reuses the struct of a deregistered RPC if it has the same functions: calls
- * in flight may still use it. NULL: there is none. */
+/* Reuses the struct of a deregistered RPC, but only with the same functions:
+ * calls in flight may still use the struct. NULL: no such struct. */
 static struct amg_rpc *gone_take_locked(
     struct amg_rpc_class *rpcs, const struct amg_rpc *wanted)
 {

@@ -15,15 +15,15 @@
 #include "mercury_types.h"
 
 /* An RPC. Lives until its class is closed, so that handles may keep a pointer
- * to it; a registration with the same functions reuses it. Written by the
- * registering thread, never while the RPC is being called (as in Mercury). */
+ * to it; a registration with the same functions reuses the struct. Written by
+ * the registering thread, never during a call of the RPC. */
 struct amg_rpc {
     struct amg_link link;
     hg_id_t id;
     hg_proc_cb_t in_proc;
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t callback;
-    /* NULL: none; else `callback` is oneway_serve() of oneway.c. */
+    /* Not NULL: `callback` is oneway_serve() of oneway.c. */
     amalgam_oneway_cb_t oneway;
     atomic_bool is_one_way; /* no other field depends on it */
     _Atomic(void *) data;   /* user data; calls may come before it is set */

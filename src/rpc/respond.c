@@ -17,13 +17,13 @@
  * and on a list. One of these events ends the wait and removes the handle from
  * map and list under the context's lock: the ACK, the failure of the message, a
  * cancel, the end of the context, or the loss of the origin. While the driver
- * has the message, and owns the handle's operation, only its step may end the
- * call; the other events leave the result in the handle.
+ * has the message, and owns the handle's operation, only the operation's step
+ * may end the call; the other events leave the result in the handle.
  *
  * A transport reports a lost peer only through an operation to it. So when no
  * ACK has come for a second, and then less and less often, the target probes
- * the origin: it sends a request that the library there answers at once, and
- * that fails if the peer or its context is gone. */
+ * the origin: it sends a request that the library of the origin answers at
+ * once, and that fails if the peer or its context is gone. */
 
 #define ASK_FIRST_NS  (1000 * AMG_NS_PER_MS)
 #define ASK_LATEST_NS (60000 * AMG_NS_PER_MS)
@@ -87,7 +87,7 @@ static bool take_out_locked(struct hg_handle *handle)
     return true;
 }
 
-/* The answer could not be sent. False: the ACK came, and the call is over. */
+/* The answer could not be sent. False: an ACK or a cancel ended the wait. */
 static bool acks_unwait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -128,8 +128,8 @@ static bool settle_locked(struct hg_handle *handle, hg_return_t ret)
     return !handle->is_leaving;
 }
 
-/* Handles an ACK that no handle waits for: late after a cancel, or, which is
- * logged once, with a token that was never given out. */
+/* Handles an ACK that no handle waits for. An ACK after a cancel is normal; an
+ * ACK with a token that was never given out is logged, once per class. */
 static void unknown_ack_log(
     hg_context_t *context, const struct hg_addr *from, uint64_t token)
 {
@@ -232,7 +232,7 @@ static void ask_free(struct amg_ask *ask)
 }
 
 /* The error that ends the wait after the origin was probed with the result
- * `ret`; HG_SUCCESS: go on waiting. A closed context fetches no answer. */
+ * `ret`; HG_SUCCESS: go on waiting. HG_NOENTRY: its context is closed. */
 static hg_return_t loss_of(hg_return_t ret)
 {
     if (ret == HG_NOENTRY)
@@ -417,8 +417,8 @@ static hg_return_t respond_post(
     if (rc == HG_SUCCESS)
         return HG_SUCCESS;
     if (is_long && !acks_unwait(handle)) {
-        /* An ACK for an answer that was not sent: the peer violates the
-         * protocol, but the call is over. */
+        /* An ACK, from a peer that violates the protocol, or a cancel has ended
+         * the call already. */
         ep->transport->msg.put_buf(ep, buf);
         respond_end(handle, handle->ret);
         return HG_SUCCESS;

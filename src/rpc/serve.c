@@ -27,7 +27,7 @@
 /* Defined below: serves a waiting request as one that just arrived. */
 static void serve_known(struct hg_handle *handle);
 
-/* Takes the first request for that id (0: any) off the list, or NULL. */
+/* Takes the first request for `id` (0: any) off the list, or NULL. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
 {
     struct hg_handle *handle = NULL;
@@ -364,10 +364,10 @@ AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
         serve_created(handle);
 }
 
-/* A plain request for a handler that takes no handle becomes an entry of the
- * queue of callbacks in the words that its driver leaves to this layer: the
- * request keeps its place among the calls of its peer, runs in the thread that
- * runs incoming calls, and holds its credit until its handler has returned. */
+/* A plain request for a handler that takes no handle is queued by an entry in
+ * `kept` of its arrival, without memory of its own: the request keeps its place
+ * among the calls of its peer, runs in the thread that runs incoming calls, and
+ * holds its credit until its handler has returned. */
 
 /* An arrival that waits for its handler; in its `kept` words. */
 struct waiting {
@@ -434,11 +434,11 @@ AMG_NOINLINE static void several_end(
     waiting_end(waiting, arg, arg_len);
 }
 
-/* Runs the handler of the next record of several. Before, the rest goes back to
- * the front of the queue: so the order is kept if the handler runs callbacks,
- * other threads may run the rest, and the context, with callbacks queued,
- * cannot be destroyed. The argument is copied, because whoever runs the rest
- * releases the arrival. */
+/* Runs the handler of the next record of several. Before that, the rest goes
+ * back to the front of the queue: so the order is kept if the handler runs
+ * callbacks, other threads may run the rest, and the context, with callbacks
+ * queued, cannot be destroyed. The argument is copied, because the thread that
+ * runs the last record releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);

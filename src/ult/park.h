@@ -33,10 +33,10 @@ struct amg_timeout {
     bool is_set; /* in the heap */
 };
 
-/* At `deadline_ns` of amg_clock_ns() the thread of park.c, which the first
- * timeout starts, calls expire(timeout), with no lock of park.c held. expire()
- * may take locks and unpark, and must not block. False: the thread could not be
- * started; nothing was set. */
+/* Sets a timeout: at `deadline_ns` of amg_clock_ns(), the timeout thread of
+ * park.c calls expire(timeout), with no lock of park.c held. expire() may take
+ * locks and unpark, and must not block. The first timeout starts the thread.
+ * False: the thread could not be started; nothing was set. */
 bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     void (*expire)(struct amg_timeout *timeout));
 
@@ -49,28 +49,28 @@ bool amg_timeout_cancel(struct amg_timeout *timeout);
  * runs, AMG_NO_DEADLINE if no timeout is set. */
 uint64_t amg_timeout_next_ns(void);
 
-/* Ends the thread; called by ABT_finalize(), when no timeout is set. The next
- * set starts the thread again. */
+/* Ends the timeout thread; called by ABT_finalize(), when no timeout is set. A
+ * later amg_timeout_set() starts the thread again. */
 void amg_timeout_fini(void);
 
-/* In a child of fork(): no timeout is set, and there is no thread. */
+/* In a child of fork(): forgets the timeouts and the thread of the parent. */
 void amg_timeout_inherit(void);
 
-/* Waits until unparked. The caller holds the lock, which is unlocked as soon as
- * the waiter may be unparked, and not locked again. */
+/* Waits until unparked. The caller holds the lock, which amg_park() unlocks as
+ * soon as the waiter may be unparked, and does not lock again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
-/* Waits until unparked, or a time of amg_clock_ns(). False: that time has
- * passed, and the waiter is off its list, which the lock guards. */
+/* amg_park() that ends at `deadline_ns` of amg_clock_ns(). False: that time has
+ * come, and the waiter was removed from its list, which `lock` guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 
-/* Waits under a biased lock that the calling thread `self` holds;
- * amg_ult_make_ready() unparks `self`, without a waiter. */
+/* Parks the calling thread `self`, which holds the biased `lock`, as amg_park()
+ * does, but without a waiter: amg_ult_make_ready() unparks `self`. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
-/* For a time of CLOCK_REALTIME that the program gave: a check, and a conversion
- * to amg_clock_ns(). */
+/* Check a time of CLOCK_REALTIME that the program gave, and convert the time to
+ * amg_clock_ns(). */
 bool amg_timespec_is_valid(const struct timespec *abstime);
 uint64_t amg_timespec_deadline_ns(const struct timespec *abstime);
 
@@ -78,21 +78,21 @@ enum amg_mutex_word {
     AMG_MUTEX_FREE,
     AMG_MUTEX_HELD,
     AMG_MUTEX_WANTED, /* held, and threads wait */
-    AMG_MUTEX_PASSED, /* free, but only to be acquired under the lock */
+    AMG_MUTEX_PASSED, /* free, but may be acquired only under the lock */
 };
 
-/* A mutex of zeros, but for `is_recursive`, is free. Owned by its creator, or
- * by the program whose memory has the mutex. */
+/* A mutex whose members are zero, except for `is_recursive`, is free. Owned by
+ * its creator, or by the program whose memory has the mutex. */
 struct ABT_mutex_opaque {
     uint64_t is_recursive; /* never changes */
     /* An amg_mutex_word. The acquire exchange that locks the mutex pairs with
      * the release store or exchange that unlocks it. */
     atomic_uint word;
-    struct amg_lock lock; /* guards is_waking, waiters, `word` from WANTED on */
-    bool is_waking;       /* a waiter was unparked, but has not run yet */
+    struct amg_lock lock; /* guards is_waking, waiters, a WANTED, PASSED word */
+    bool is_waking;       /* an unparked waiter has not tried `word` yet */
     struct amg_list waiters;
-    /* Of a recursive mutex: the holder, which alone writes `owner`, and how
-     * often the holder locked it again. */
+    /* Of a recursive mutex: the holder, which alone writes `owner`, and the
+     * number of further locks by the holder. */
     _Atomic(uintptr_t) owner;
     unsigned depth;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pool of ready user-level threads, of ABT_pool, and sleepers, which wait for
- * pushes. */
+/* Pools of ready user-level threads, behind ABT_pool, and sleepers, which wait
+ * for pushes into pools. */
 #ifndef AMG_ULT_READY_POOL_H
 #define AMG_ULT_READY_POOL_H
 
@@ -14,12 +14,12 @@
 /* Sleepers block until a push into one of several pools: an xstream without
  * work, a user-level thread that blocks its xstream, or an OS thread.
  *
- *   AWAKE -> ASLEEP -> AWAKE               the claimer wakes the futex then
+ *   AWAKE -> ASLEEP -> AWAKE               the claimer then wakes the futex
  *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
- * The caller that changes ASLEEP or BLOCKED has claimed the sleeper: one push
- * wakes one sleeper, and each sleeper is woken once. The memory of an ASLEEP
- * sleeper may be freed once the sleeper is claimed; the memory of a WAKING
+ * A thread that changes the ASLEEP or BLOCKED state of a sleeper claims the
+ * sleeper: one push wakes one sleeper, and each sleeper is woken once. An
+ * ASLEEP sleeper may be freed as soon as claimed; the memory of a WAKING
  * sleeper stays until the sleeper is AWAKE. */
 enum amg_sleeper_state {
     AMG_SLEEPER_AWAKE,
@@ -29,17 +29,17 @@ enum amg_sleeper_state {
 };
 
 /* A user-level thread that blocks its whole xstream in a call of another
- * module; owned by the caller meanwhile. */
+ * module. Owned by the caller of amg_block_begin() until amg_block_end(). */
 struct amg_block {
-    /* Called by any thread; ends also a sleep that begins later. */
+    /* Called by any thread; must also end a sleep that begins afterwards. */
     void (*wake)(void *arg);
     void *arg;
 };
 
 /* Part of an xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
-    /* A value of enum amg_sleeper_state, and the futex word. A change publishes
-     * `block`, and on a wake-up the request. */
+    /* A value of enum amg_sleeper_state, and the futex word. A change by the
+     * sleeper publishes `block`; a change by a claimer, its push or request. */
     atomic_uint word;
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
@@ -53,35 +53,35 @@ struct amg_watch {
 /* A sleeper that was claimed, but not woken yet. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
-    enum amg_sleeper_state was; /* AWAKE: none */
+    enum amg_sleeper_state was; /* AWAKE: no sleeper was claimed */
 };
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
 
-/* Announces that the caller will block unless claimed; afterwards the caller
- * checks everything it waits for once more. A full barrier. */
+/* Announces that the caller will block unless claimed. After the announcement,
+ * a full barrier, the caller once more checks everything it waits for. */
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
 /* Blocks until claimed; false: the time of amg_clock_ns() has passed. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
-/* Makes the sleeper AWAKE, claimed or not; waits for a wake-up in progress. */
+/* Makes the sleeper AWAKE, claimed or not; waits for a block->wake(). */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
 /* Claims the sleeper; by any thread, also with a lock held. False: the sleeper
  * is awake, or another caller has claimed it. */
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
-/* Wakes all sleepers that are ASLEEP, and none that is BLOCKED; also with a
- * lock held, if what the sleepers wait for changes only with that lock. */
+/* Wakes all sleepers that are ASLEEP, but none that is BLOCKED. The caller
+ * holds the lock of the list, and has met the sleepers' condition before. */
 void amg_sleeper_wake_all(struct amg_list *watches);
-/* Called once for each claim, with no lock held. */
+/* Wakes a claimed sleeper. Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
 
-/* A definition of a pool. The u_get_type of `def` marks a definition that the
- * library made for ABT_pool_user_def. A pool has a copy of its definition. */
+/* The definition of a user-defined pool: an ABT_pool_def of the program (older
+ * form), or made by ABT_pool_user_def_create(). Each pool has its own copy. */
 struct amg_user_pool {
     ABT_pool pool;    /* the pool that has this copy */
-    ABT_pool_def def; /* the older form */
-    bool is_old;      /* in a pool: `def` is used alone */
+    ABT_pool_def def; /* older form; u_get_type marks the other, see mark() */
+    bool is_old;      /* in the copy of a pool: the functions are in `def` */
     ABT_pool_user_create_unit_fn create_unit;
     ABT_pool_user_free_unit_fn free_unit;
     ABT_pool_user_is_empty_fn is_empty;
@@ -96,13 +96,13 @@ struct amg_user_pool {
     ABT_pool_user_print_all_fn print_all;
 };
 
-/* Functions of a kind of pool, called with its lock held. */
+/* Functions of a kind of pool, called with the lock of the pool held. */
 struct amg_ready_pool_ops {
     ABT_pool_kind kind;
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* Called by an xstream that has another first pool. */
+    /* Pops for a scheduler whose first pool is another. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
@@ -112,10 +112,9 @@ struct amg_ready_pool {
     const struct amg_ready_pool_ops *ops; /* NULL: user-defined, see `user` */
     struct amg_bias lock;
     struct amg_list ready;
-    struct amg_list fresh;   /* threads that have never run, for kinds that
-                              * distinguish them */
+    struct amg_list fresh;   /* threads that have never run, of prio_wait */
     struct amg_list watches; /* struct amg_watch of sleepers */
-    unsigned turns;          /* pops of ready threads while fresh ones waited */
+    unsigned turns;          /* pops, as ready_pool_kinds.c counts them */
     /* Read without the lock, as hints. Changed under the lock, but for `users`,
      * and the `size` of a user-defined pool. */
     atomic_size_t size;
@@ -124,15 +123,15 @@ struct amg_ready_pool {
     ABT_pool_access access;
     bool is_automatic;
     int id;
-    /* The pool that receives and owns pushed threads after the last scheduler
-     * of this pool was freed. Set once, with the lock held. */
+    /* The pool that receives all threads pushed into this pool, once the last
+     * scheduler of this pool is freed. Set once, with the lock held. */
     struct amg_ready_pool *successor;
     struct amg_watch successor_watch; /* makes each push read `successor` */
-    struct amg_ready_pool
-        *_Atomic predecessors; /* succeeded by this pool; freed with it */
+    /* Pools whose successor is this pool, freed with this pool. */
+    struct amg_ready_pool *_Atomic predecessors;
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Of a user-defined pool: pushes that still access the pool. */
+    /* Pushes of callers that still access the (user-defined) pool. */
     atomic_uint pushes;
     struct amg_user_pool *user; /* the functions of the program */
 };
@@ -145,43 +144,42 @@ struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
 /* A scheduler takes or drops its reference; the last scheduler frees an
- * automatic pool. Remaining threads move to `successor` as soon as they are
- * ready; NULL: remaining threads are dropped. */
+ * automatic pool. Threads left in the pool move to `successor` as soon as each
+ * is ready; NULL: the threads are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
-/* Undoes amg_ready_pool_ref(); an automatic pool stays its creator's. Returns
- * the number of other schedulers. */
+/* Undoes amg_ready_pool_ref(), and frees no pool. Returns the number of
+ * schedulers that still use the pool. */
 unsigned amg_ready_pool_deref(struct amg_ready_pool *pool);
 
-/* Moves the thread to the pool, from its former pool, if any. Called by the
- * thread's creator, or by a caller that removed the thread from its pool.
- * Returns an ABT code; nothing changes on an error. */
+/* Makes `pool` the pool of the thread, with a unit if user-defined; pushes
+ * nothing. Called by the thread's creator, or by a caller that removed the
+ * thread from its pool. Returns an ABT code; nothing changes on an error. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
-/* Called before the thread is freed. */
+/* Frees the thread's unit, if any. Called before the thread is freed. */
 void amg_ready_pool_disown(struct amg_ult *ult);
 
-/* Makes a thread ready that was new, blocked or has ended: performs a requested
- * migration, pushes the thread into its pool, and wakes a sleeper that watches
- * the pool. Called by any thread. */
+/* Makes a NEW, BLOCKED or ENDED thread ready: performs a requested migration,
+ * pushes the thread into its pool, and wakes a sleeper that watches the pool.
+ * Called by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* Makes a thread ready that yields, and has left its stack on the calling
- * xstream. Wakes no sleeper if `runs_next` says that the xstream runs that
- * thread next. */
+/* Makes a thread ready that yields, and that has left its stack on the calling
+ * xstream. Wakes no sleeper if `runs_next` says that this xstream runs the only
+ * ready thread of the pool next. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
 
-/* Performs a requested migration. */
+/* Performs a requested migration: sets the pool, but pushes nothing. */
 void amg_ult_migrate(struct amg_ult *ult);
 
 /* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
- * thread. `context` is for a user-defined pool; 0: thread created or
- * revived. */
+ * thread. `context` is for a user-defined pool; 0: created or revived. */
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
 /* Pushes the units of `count` ready threads, which the pool has adopted, by the
- * program's function for several units, which the pool has. */
+ * function push_many of the user-defined pool, which must have one. */
 void amg_ready_pool_push_many(struct amg_ready_pool *pool,
     const ABT_unit *units, size_t count, ABT_pool_context context);
 
@@ -189,12 +187,12 @@ void amg_ready_pool_push_many(struct amg_ready_pool *pool,
 struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
 struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
-/* Pops by the program's function for waits. False: the pool has none. */
+/* Pops by the program's function pop_wait. False: the pool has none. */
 bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
     ABT_pool_context context, struct amg_ult **ret_ult);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
-/* Pops from a built-in pool, and counts a thread of that pool that is about to
- * block. */
+/* Pops from a built-in pool, and counts a thread of the same pool that is about
+ * to block as blocked: one lock for two steps. */
 struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
 
 /* `self`, which is about to leave its stack, yields to the next thread of its
@@ -207,7 +205,7 @@ struct amg_ult *amg_ready_pool_turn(
 /* Removes a thread; false: the thread is not in the pool. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
-/* Number of ready threads, and of ready and blocked threads; no lock. */
+/* Number of ready threads; number of ready and blocked threads. No lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 
@@ -219,12 +217,12 @@ static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
 
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* A blocked thread has left the pool without a push: wakes xstreams that are
- * being joined, which wait as long as the pool has blocked threads. */
+/* Called when a blocked thread has left the pool without a push. Wakes xstreams
+ * that are being joined: they wait as long as the pool has blocked threads. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
-/* Adds an armed sleeper: until it is removed, each push wakes one sleeper.
- * False: the pool is not empty. */
+/* Adds the watch of an armed sleeper, until amg_ready_pool_unwatch(). False:
+ * the pool is not empty; the watch was added nevertheless. */
 bool amg_ready_pool_watch(struct amg_ready_pool *pool, struct amg_watch *watch);
 void amg_ready_pool_unwatch(
     struct amg_ready_pool *pool, struct amg_watch *watch);

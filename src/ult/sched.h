@@ -24,11 +24,11 @@ struct amg_sched {
     bool is_automatic;
     ABT_sched_def def;                   /* if `is_users` */
     atomic_uint asked;                   /* of enum amg_sched_ask */
-    atomic_bool is_used;                 /* an xstream or a pool uses it */
+    atomic_bool is_used;                 /* by an xstream or a pool */
     struct amg_xstream *_Atomic xstream; /* runs the scheduler, or will */
     void *data;
-    int next;      /* the pool whose turn it is */
-    unsigned seed; /* of the next victim to steal from; not 0 */
+    int next;      /* index of the pool to pop from next */
+    unsigned seed; /* random state that chooses the pool to steal from; not 0 */
     int count;     /* of pools; does not change */
     struct amg_ready_pool **pools;
     /* The only pool, if pool and scheduler are built-in; else NULL. */
@@ -36,21 +36,21 @@ struct amg_sched {
     struct amg_watch *watches; /* per pool, for the sleep of the xstream */
 };
 
-/* Creates a scheduler for ABT_sched_create_basic(), or if `def` is not NULL for
- * ABT_sched_create(), whose codes it returns. The caller calls def->init. */
+/* Creates a scheduler for ABT_sched_create_basic(), or, if `def` is not NULL,
+ * for ABT_sched_create(). Returns their codes. The caller calls def->init. */
 int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     ABT_pool *pools, bool is_automatic, struct amg_sched **ret_sched);
-/* Frees a scheduler that is not in use, with its automatic pools. Their threads
- * move to `successor`, see amg_ready_pool_unref(). */
+/* Frees a scheduler that is not in use, and automatic pools that no other
+ * scheduler uses: their threads move to `successor`, see ready_pool.h. */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
-/* Frees a scheduler after a later error of its creation. The pools `given` by
- * the program (NULL: none; an entry may be ABT_POOL_NULL) stay the program's,
- * also automatic pools. */
+/* Frees a scheduler after an error in a later step of a public create function.
+ * The pools `given` by the program (NULL: none; an entry may be ABT_POOL_NULL)
+ * stay the program's, also automatic pools. */
 void amg_sched_undo(struct amg_sched *sched, const ABT_pool *given);
 
-/* The scheduler that the caller gave, or a new default scheduler. An ABT
- * code. */
+/* Stores `sched` in `*ret_sched`, or a new default scheduler if `sched` is
+ * ABT_SCHED_NULL. Returns an ABT code. */
 int amg_sched_default(ABT_sched sched, struct amg_sched **ret_sched);
 
 /* Marks the scheduler as used; false: the scheduler is in use. */
@@ -67,41 +67,41 @@ bool amg_sched_has(
 
 /* Requests to an xstream, which checks them between two threads. */
 enum amg_xstream_ask {
-    AMG_XSTREAM_TO_END = 1,  /* at once */
-    AMG_XSTREAM_TO_JOIN = 2, /* when its pools are empty */
-    AMG_XSTREAM_TO_SWAP = 4, /* `next_sched` is its scheduler from now on */
-    AMG_XSTREAM_TO_LOOK = 8, /* the scheduler has to check requests */
+    AMG_XSTREAM_TO_END = 1,  /* to end at once */
+    AMG_XSTREAM_TO_JOIN = 2, /* to end when its pools are empty */
+    AMG_XSTREAM_TO_SWAP = 4, /* to replace its scheduler by `next_sched` */
+    AMG_XSTREAM_TO_LOOK = 8, /* to take main(), and to check `sched->asked` */
 };
 
-/* An execution stream, an OS thread that runs pools, behind ABT_xstream. Its
- * creator owns it until it is freed. */
+/* An execution stream, an OS thread that runs pools, behind ABT_xstream; owned
+ * by its creator. */
 struct amg_xstream {
-    struct amg_link link; /* on the list of xstreams, under its lock */
+    struct amg_link link; /* in the list of xstreams, under that list's lock */
     int rank;             /* under the lock of the list */
     bool is_primary;
-    struct amg_sched *_Atomic sched; /* published with the begin of its thread;
-                                      * changed by its own thread */
-    struct amg_sched *next_sched;    /* of its own thread alone */
+    struct amg_sched *_Atomic sched; /* changed by the xstream's OS thread, or
+                                      * while that does not run */
+    struct amg_sched *next_sched;    /* of the xstream's OS thread alone */
     atomic_uint asked; /* of enum amg_xstream_ask; see amg_xstream_ask() */
     struct amg_sleeper sleeper;
-    /* The lock guards the other fields. */
+    /* Guards state, joiners, cpus and tid. */
     struct amg_lock lock;
     _Atomic(ABT_xstream_state) state; /* read without the lock, too */
     struct amg_list joiners;          /* of struct amg_waiter */
     struct amg_cpuset cpus;           /* to bind to; empty: not bound */
     int tid; /* of the OS; 0: the thread has not begun, or has ended */
     pthread_t thread;
-    atomic_bool has_thread; /* not joined yet */
+    atomic_bool has_thread; /* `thread` was started, and is not joined yet */
     atomic_uint begun;      /* futex word: enum in xstream.c */
 };
 
-/* Is the scheduler requested to return? */
+/* Has the scheduler to return now? For a join, once its pools are empty. */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
 
 /* Number of threads that are ready in the scheduler's pools; no lock. */
 size_t amg_sched_size(const struct amg_sched *sched);
 
-/* The current scheduler. Acquire: pairs with amg_xstream_set_sched(), so that
+/* The xstream's scheduler. Acquire: pairs with amg_xstream_set_sched(), so that
  * the pools of the scheduler are visible. */
 static inline struct amg_sched *amg_xstream_sched(
     const struct amg_xstream *xstream)
@@ -110,8 +110,8 @@ static inline struct amg_sched *amg_xstream_sched(
 }
 
 /* Replaces the scheduler by `sched`, which the caller has marked as used, and
- * releases the former. Called by the xstream's own OS thread, or while the
- * xstream does not run. */
+ * releases the former scheduler. Called by the xstream's own OS thread, or
+ * while the xstream does not run. */
 void amg_xstream_set_sched(
     struct amg_xstream *xstream, struct amg_sched *sched);
 
@@ -121,7 +121,7 @@ static inline unsigned amg_xstream_asked(const struct amg_xstream *xstream)
     return atomic_load_explicit(&xstream->asked, memory_order_acquire);
 }
 
-/* Has the xstream's scheduler a request to serve? A join alone does not
+/* Has the xstream a request that its scheduler serves at once? A join does not
  * count. */
 static inline bool amg_xstream_is_asked(const struct amg_xstream *xstream)
 {
@@ -138,47 +138,46 @@ struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 bool amg_xstream_runs_next(
     const struct amg_xstream *xstream, const struct amg_ready_pool *pool);
 
-/* Sets a request to the xstream, and returns the sleeper to wake with no lock
- * held. */
+/* Sets a request to the xstream, and claims its sleeper: the caller passes
+ * `*ret_claim` to amg_sleeper_wake() once the caller holds no lock. */
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim);
-/* Sets the request, and wakes the xstream; by any thread. */
+/* Sets a request, and wakes the xstream. Called by any thread. */
 void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 
 /* Spins for a moment, then blocks until a push into a pool of the xstream's
- * scheduler, or a request.
- * Called by the xstream's own OS thread. */
+ * scheduler, or a request. Called by the xstream's own OS thread. */
 void amg_xstream_sleep(struct amg_xstream *xstream);
 
 /* For a user-level thread that blocks its whole xstream in a call of another
- * module, such as a progress loop that blocks on descriptors: from begin to end
- * a push into a pool of the xstream calls block->wake(). False: a thread is
- * ready there already, or the xstream has a request; nothing was armed, do not
- * block. */
+ * module, such as a progress loop that blocks on descriptors: between begin and
+ * end, a push into a pool of the xstream or a request calls block->wake().
+ * False: a thread is ready in these pools, or the xstream has a request; the
+ * caller must not block, and calls no end. */
 bool amg_block_begin(struct amg_block *block);
 
-/* After a begin that returned true. Waits for wake-ups that are in progress. */
+/* Called after a begin that returned true. Waits for a wake() in progress. */
 void amg_block_end(struct amg_block *block);
 
-/* Is a thread ready in the pools of the caller's xstream, or has its scheduler
- * a request? Takes no lock. False if the caller is not on an xstream. */
+/* Is a thread ready in the pools of the caller's xstream, or has the xstream a
+ * request? Takes no lock. False if the caller is not on an xstream. */
 bool amg_block_has_ready(void);
 
-/* Takes a thread out of the only pool of the caller's xstream, which no other
- * xstream runs. False: not possible, or more threads are ready there. */
+/* Removes `other` from the only pool of the caller's xstream, if no other
+ * scheduler uses that pool, and no other thread is ready in it. Else false. */
 bool amg_block_take(struct amg_ult *other);
 
-/* Is the caller's xstream being joined, while another xstream runs the caller's
- * pool? Then the caller should block for a moment, to continue there. */
+/* Is the caller's xstream being joined, while other xstreams run the caller's
+ * pool? If so, the caller should park, to continue on another xstream. */
 bool amg_block_must_migrate(void);
 
-/* Creates an xstream that does not run yet, lists it, with the lowest free
- * rank, or with `rank` if that is not negative, and gives it the scheduler.
+/* Creates an xstream with that scheduler, and adds the xstream to the list, but
+ * starts no OS thread. A negative `rank` stands for the lowest free rank.
  * Returns an ABT code. */
 int amg_xstream_create(
     struct amg_sched *sched, int rank, struct amg_xstream **ret_stream);
-/* Takes an xstream that does not run off the list, and frees it, with its
- * scheduler if that is automatic. */
+/* Removes an xstream that does not run from the list, and frees the xstream,
+ * and its scheduler if automatic. */
 void amg_xstream_destroy(struct amg_xstream *xstream);
 
 /* Has the xstream ended, or never begun? */
@@ -191,14 +190,14 @@ static inline bool amg_xstream_has_ended(const struct amg_xstream *xstream)
 /* Waits until the xstream has ended. Not called by the xstream itself. */
 void amg_xstream_join(struct amg_xstream *xstream);
 
-/* Runs the xstream's scheduler, and later schedulers that replace it. */
+/* Runs the xstream's scheduler, and the schedulers that replace that one. */
 void amg_xstream_run(struct amg_xstream *xstream);
 
 /* In a child of fork(): all xstreams have ended, and leave the list. */
 void amg_xstreams_inherit(void);
 
-/* Calls a function for each xstream in order of ranks. The function must not
- * create or free xstreams; true from it ends the loop, and is returned. */
+/* Calls `visit` for each xstream in order of ranks, until `visit` returns true;
+ * returns the last result. `visit` must not create or free xstreams. */
 bool amg_xstreams_each(
     bool (*visit)(struct amg_xstream *xstream, void *arg), void *arg);
 

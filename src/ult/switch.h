@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stack switch. The file built for the machine implements it: switch_x86_64,
- * switch_aarch64, or switch_ucontext elsewhere.
+/* Stack switch. The build takes the implementation for the machine:
+ * switch_x86_64, switch_aarch64, or switch_ucontext elsewhere.
  *
  * A switch preserves the callee-saved registers, and the rounding and
  * exceptions of floating point, but nothing else: the signal mask and

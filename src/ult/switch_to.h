@@ -18,16 +18,16 @@ struct amg_ult_spec {
 /* Creates a thread, which is NEW and in no pool. NULL: no memory, logged. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* Frees a thread that has ended, or never ran. Not called by that thread. */
+/* Frees a thread that has ended, or never ran; called by another thread. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* Resets an ended thread to the state after create, but for amg_ult_state();
- * its pool has adopted it. */
+/* Resets an ended thread, which its new pool has adopted, to the state after
+ * create, but leaves amg_ult_state() ENDED. */
 void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
-/* Switches to the next ready thread of this xstream, or to the scheduler;
- * `action` and `held` as in ult.h. Returns when this or another xstream runs
- * the caller again. */
+/* Switches to the next ready thread of this xstream, or to the scheduler. For
+ * `action` and `held` see ult.h. Returns when this or another xstream runs the
+ * caller again. */
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
@@ -40,12 +40,13 @@ void amg_ult_yield(struct amg_ult *self);
 void amg_ult_switch_to(struct amg_ult *self, enum amg_switch_action action,
     struct amg_lock *held, struct amg_ult *to);
 
-/* The calling thread ends; its stack is left for good. */
+/* Ends the calling thread, and never returns to its stack. */
 _Noreturn void amg_ult_end(struct amg_ult *self);
-/* The calling thread ends, with a switch to `to` as by amg_ult_switch_to(). */
+/* Ends the calling thread by a switch to `to`, see amg_ult_switch_to(). */
 _Noreturn void amg_ult_end_to(struct amg_ult *self, struct amg_ult *to);
 
-/* After a switch back: ends the thread if a cancel was requested. */
+/* Ends the calling thread `self` if its cancel was requested. Called where the
+ * thread can end: after a switch has returned, or before a yield. */
 static inline void amg_ult_check_cancel(struct amg_ult *self)
 {
     if ((atomic_load_explicit(&self->requests, memory_order_relaxed) &
@@ -54,14 +55,13 @@ static inline void amg_ult_check_cancel(struct amg_ult *self)
 }
 
 /* Runs a thread until it yields, parks or ends. Called by the scheduler of an
- * xstream, with a thread that it popped. Tasklets run on the stack of the
- * scheduler. NULL: runs the thread that a switch left for the scheduler, if
- * any. */
+ * xstream, with a thread that the scheduler popped. Tasklets run on the stack
+ * of the scheduler. `ult` NULL: runs amg_xstream_local.handed, if any. */
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
-/* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns
- * main(), to be run next, if another xstream has popped main(), which runs only
- * on its own OS thread. Else NULL. */
+/* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns the
+ * thread of main() if another xstream has popped that thread, which runs only
+ * on its own OS thread: the scheduler runs it next. Else NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

@@ -32,12 +32,12 @@ enum amg_ult_state {
     AMG_ULT_ENDED,   /* the function has returned; kept until freed */
 };
 
-/* Actions for a thread that has left its stack, performed by the next thread on
- * that xstream. Only afterwards may another xstream run the former thread. */
+/* The action that the next thread on an xstream performs for the thread that
+ * has just left its stack. Only then may another xstream run the latter. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes the thread into its pool */
-    AMG_SWITCH_TURN,  /* unlocks the pool (`biased`), which has the thread */
+    AMG_SWITCH_TURN,  /* unlocks the pool (`biased`) that has the thread */
     AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
@@ -52,36 +52,36 @@ enum amg_ult_kind {
 
 /* Flags of a thread. */
 enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* has to end when it continues */
+    AMG_ULT_TO_CANCEL = 1, /* has to end when the thread continues */
     AMG_ULT_TO_RESUME = 2, /* has suspended itself, may be resumed */
 };
 
 /* List of the C++ exceptions that a thread handles, and number of uncaught
- * ones. The C++ runtime has this struct per OS thread (Itanium C++ ABI,
- * exception handling 2.2.2), a switch of stacks keeps one per user-level
- * thread. */
+ * exceptions. The C++ runtime has one such struct for each OS thread (Itanium
+ * C++ ABI, exception handling 2.2.2). A switch of stacks saves its content for
+ * the thread that leaves, and loads that of the next thread. */
 struct amg_caught {
     void *exceptions;
     unsigned uncaught;
 };
 
-/* The first slots lie in the thread itself, so that a few keys need no
- * allocation. */
+/* Slots for values of keys (ABT_key) in the struct of a thread itself, so that
+ * a few keys need no allocation. */
 enum { AMG_KEY_SLOTS = 4 };
 
-/* Allocated once, and freed with the thread. */
+/* The value of a thread for a key. Keeps its key until the thread ends. */
 struct amg_key_slot {
-    /* 0: free. Published with release after the destructor is set; ids are
-     * never reused, so a slot of a freed key is harmless. */
+    /* Number of the key; 0: the slot is free. A release store publishes value
+     * and destructor. No other key gets the number of a freed key. */
     _Atomic uint32_t number;
     void *_Atomic value;
     void (*destructor)(void *value);
 };
 
-/* A table of zeros is empty. */
+/* The values of a thread by key. A table of zeros is empty. */
 struct amg_key_table {
     struct amg_key_slot slots[AMG_KEY_SLOTS];
-    struct amg_key_table *_Atomic more; /* of the heap */
+    struct amg_key_table *_Atomic more; /* on the heap; NULL: none */
 };
 
 /* Calls the destructors for all values, and frees the memory of the slots; the
@@ -100,18 +100,18 @@ static inline void amg_key_table_clear(struct amg_key_table *table)
 /* Attributes, behind ABT_thread_attr; owned by the program. */
 struct amg_thread_attr {
     void *stack;        /* NULL: the library's */
-    void *known_stack;  /* of the thread whose attributes these are */
+    void *known_stack;  /* for ABT_thread_attr_get_stack() alone */
     size_t stack_len;   /* 0: the default */
-    bool is_of_primary; /* of main(), whose stack is not known */
+    bool is_of_primary; /* attributes of main(), whose stack is not known */
     bool is_migratable;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
 };
 
-/* A thread, behind ABT_thread. Its creator owns the thread until it is freed;
- * an unnamed thread owns itself. Fields whose comments name no other threads
- * are accessed only by the xstream that runs the thread, or by the caller that
- * removed the thread from a list or a pool. */
+/* A thread, behind ABT_thread. The creator of a named thread owns the thread,
+ * and frees it; an unnamed thread owns itself. Fields whose comments name no
+ * other threads are accessed only by the xstream that runs the thread, or by
+ * the caller that removed the thread from a list or a pool. */
 struct amg_ult {
     struct amg_link link; /* in the list of `in` */
     void *sp;             /* saved context, while the thread does not run */
@@ -124,31 +124,31 @@ struct amg_ult {
     void *unit; /* unit in a user-defined pool */
     /* The xstream that runs the thread, or ran it last. */
     struct amg_xstream *_Atomic xstream;
-    _Atomic(enum amg_ult_state) state; /* only amg_ult_set_state() writes it */
+    /* Written by amg_ult_set_state(), and reset for a reuse by ult_renew(). */
+    _Atomic(enum amg_ult_state) state;
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;
-    struct amg_bias *biased; /* lock to release, if biased */
-    struct amg_ult
-        *scheduler; /* the thread to switch to when this thread leaves */
+    struct amg_bias *biased;   /* or `held`: the lock of the switch_action */
+    struct amg_ult *scheduler; /* to switch to if no other thread is ready */
     void (*function)(void *arg);
     void *arg;
     struct amg_stack *stack; /* NULL: the program's, or none */
     void *stack_base;
     size_t stack_room;        /* bytes of the stack */
     struct amg_fibre fibre;   /* for the sanitizers */
-    struct amg_caught caught; /* while the thread does not run */
+    struct amg_caught caught; /* saved while the thread does not run */
     /* Other threads touch the following fields, too. */
-    struct amg_lock lock;    /* guards joiners, new slots of keys */
+    struct amg_lock lock;    /* guards joiners, and the adding of key slots */
     struct amg_list joiners; /* of struct amg_waiter */
     atomic_uint requests;    /* of enum amg_ult_request */
     struct amg_ready_pool *_Atomic migrates_to;
     void (*on_migration)(ABT_thread thread, void *arg);
     void *on_migration_arg;
     struct amg_key_table keys;
-    _Atomic uint64_t id; /* 0: not read yet */
+    _Atomic uint64_t id; /* 0: ABT_thread_get_id() has given no id yet */
     size_t stack_len;    /* requested length */
-    bool is_named;       /* freed by its owner, not by itself */
+    bool is_named;       /* the creator has a handle, and frees the thread */
     bool is_migratable;
 };
 
@@ -167,15 +167,15 @@ static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 }
 
 /* Called by the thread's creator, or by the caller that removed the thread from
- * its pool; see amg_ready_pool_adopt(). */
+ * its pool. If a pool is user-defined: amg_ready_pool_adopt(). */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
 }
 
-/* Is the thread in that built-in pool? NULL: in none. Only a hint without the
- * pool's lock, unless the caller has removed the thread from its pool. */
+/* Is the thread in the built-in `pool`, or if NULL, in no built-in pool? Only a
+ * hint, unless the caller holds the pool's lock or has removed the thread. */
 static inline bool amg_ult_is_in(
     const struct amg_ult *ult, const struct amg_ready_pool *pool)
 {
@@ -190,10 +190,10 @@ static inline enum amg_ult_state amg_ult_state(const struct amg_ult *ult)
 
 #define AMG_ULT_MAY(to) (1u << (to))
 
-/* Called only by the party that may change the thread: its creator, a scheduler
- * that popped it, the thread that runs next on the xstream that it left, or a
- * caller that removed it from a list. Release: a caller that sees that the
- * thread has ended sees all writes of that thread. */
+/* Called only by a caller that may change the thread: its creator, a scheduler
+ * that popped the thread, the next thread on the xstream where the thread left
+ * its stack, or a caller that removed the thread from a list. Release: a caller
+ * that reads AMG_ULT_ENDED sees all writes of the thread. */
 static inline void amg_ult_set_state(
     struct amg_ult *ult, enum amg_ult_state state)
 {
@@ -217,16 +217,16 @@ static inline void amg_ult_set_state(
     atomic_store_explicit(&ult->state, state, memory_order_release);
 }
 
-/* Clears the program's variable for a handle of any type; a create function
- * that fails leaves NULL there. NULL: the program wants no handle. */
+/* Clears the program's variable for a handle of any type, so that a create
+ * function that fails leaves NULL in it. NULL: the program gave no variable. */
 static inline void amg_handle_clear(void *ret_handle)
 {
     if (ret_handle != NULL)
         memset(ret_handle, 0, sizeof(void *));
 }
 
-/* A flag of a configuration of pools or schedulers, which may be NULL;
- * `is_default` if the key has no value, or one that is no int. */
+/* A flag of `config`, a configuration of pools or schedulers, or NULL. Returns
+ * `is_default` if the key has no value, or a value that is not an int. */
 bool amg_config_flag(const void *config, int key, bool is_default);
 
 /* Allocates an object of zeros, and stores its handle in the program's
@@ -239,8 +239,8 @@ static inline int amg_handle_create(void *ret_handle, size_t len)
     return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
-/* Frees an object, which has no users, and clears the program's variable with
- * its handle. `none_code`: there is no variable, or no object. */
+/* Frees an object that has no users, and clears the program's variable with
+ * its handle. Returns `none_code` if there is no variable, or no object. */
 static inline int amg_handle_free(void *ret_handle, int none_code)
 {
     void *object = NULL;
@@ -254,19 +254,19 @@ static inline int amg_handle_free(void *ret_handle, int none_code)
     return ABT_SUCCESS;
 }
 
-/* Frees an object that threads may wait for, if `is_idle` says that no thread
- * waits. `call` is the public function, for the log. */
+/* Frees a synchronisation object if `is_idle` says that no thread waits for the
+ * object; else returns `busy_code`. `call`: public function, for the log. */
 int amg_sync_free(const char *call, void *ret_handle, int none_code,
     int busy_code, bool (*is_idle)(void *object));
 
-/* The value and code of a getter: AMG_GET(ABT_ERR_INV_POOL, pool, id, POOL->id)
- * evaluates POOL->id, and stores it in `*id`, where neither pointer is NULL. */
+/* The body of a getter: AMG_GET(ABT_ERR_INV_POOL, pool, id, POOL->id) stores
+ * POOL->id in `*id` if neither `pool` nor `id` is NULL, and is an ABT code. */
 #define AMG_GET(none_code, object, out, value)                                 \
     ((object) == NULL   ? (none_code)                                          \
         : (out) == NULL ? ABT_ERR_INV_ARG                                      \
                         : (*(out) = (value), ABT_SUCCESS))
 
-/* The code of a setter: sets a member of the object, which may be NULL. */
+/* The body of a setter: sets a member of the object, unless that is NULL. */
 #define AMG_SET(none_code, object, member, value)                              \
     ((object) == NULL ? (none_code) : ((object)->member = (value), ABT_SUCCESS))
 

@@ -2,10 +2,10 @@
 /* Waiters, and the list of the waiters of an object, guarded by the object's
  * lock. A list of zeros is empty, so that objects may have static initialisers.
  *
- * Objects whose memory may be freed as soon as a waiter continues (an eventual
- * on the stack of the waiting thread) wake their waiters in two steps: remove
- * all under the lock, unlock, wake. A caller whose wait returns without parking
- * has held the lock after the waker: the waker has left the object. */
+ * An object may be freed as soon as one waiter continues (an eventual on the
+ * stack of the waiting thread). So the waker removes all waiters from the list
+ * under the lock, unlocks, and only then wakes the waiters. A caller that need
+ * not park takes the lock after the waker, which then has left the object. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
@@ -36,8 +36,8 @@ static inline void amg_waiter_init(struct amg_waiter *waiter)
 }
 
 /* Unparks the waiter; called once for each park, by any thread, preferably
- * without the lock. The waiter is on no list, and its memory may be freed
- * afterwards. */
+ * without the lock of the object. The waiter is on no list. From the unpark on
+ * the thread that waited may free the waiter's memory. */
 static inline void amg_unpark(struct amg_waiter *waiter)
 {
     struct amg_ult *ult = waiter->ult;
@@ -95,8 +95,8 @@ static inline struct amg_waiter *amg_waiters_pop(struct amg_list *list)
     return waiter;
 }
 
-/* Waiters that were removed from their list, but not unparked yet, linked by
- * `prev`, which a link on no list does not use. Zeros: none. */
+/* Waiters that were removed from their list, but not unparked yet. Linked by
+ * link.prev: `next` stays NULL, which says that a link is on no list. */
 struct amg_waiters_taken {
     struct amg_waiter *first;
     struct amg_waiter *last;

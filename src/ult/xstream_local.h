@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* State of an execution stream that only the stream's OS thread touches; stacks
- * of user-level threads, with a guard below, and caches of free stacks. */
+ * of user-level threads, each with a guard page below, and their caches. */
 #ifndef AMG_ULT_XSTREAM_LOCAL_H
 #define AMG_ULT_XSTREAM_LOCAL_H
 
@@ -10,15 +10,15 @@
 #include "base/fibre.h"
 #include "ult/ult.h"
 
-/* Owned by the user-level thread on it, or by a cache. */
+/* Owned by the user-level thread that runs on the stack, or by a cache. */
 struct amg_stack {
     struct amg_stack *next; /* in a cache */
     void *base;
     size_t len;
     struct amg_fibre fibre;
-    unsigned color; /* offset at the upper end, see amg_stack_top() */
-    /* The thread at the upper end, which has ended, for the next thread to
-     * reuse; NULL: no thread yet. */
+    unsigned color; /* number of the offset at the upper end; see stack.c */
+    /* The struct at the upper end, which the next thread on this stack uses
+     * again; NULL: the stack had no thread yet. */
     struct amg_ult *ult;
 };
 
@@ -30,60 +30,59 @@ struct amg_stack_cache {
 };
 
 /* Reads the sizes of stacks and caches from the environment, before threads
- * run. Close frees the shared cache. */
+ * run. amg_stacks_close() frees the stacks of the shared cache. */
 void amg_stacks_open(void);
 void amg_stacks_close(void);
 
 /* Default size of a stack. */
 size_t amg_stack_default_len(void);
-/* Number of stacks in the cache of an xstream. */
+/* Number of free stacks that the cache of an xstream keeps. */
 unsigned amg_stack_cache_cap(void);
 
-/* A stack of at least `len` bytes, or NULL: no memory, logged. `cache`: that of
- * the calling xstream, or NULL. */
+/* A stack of at least `len` bytes; NULL: no memory, logged. `cache`: the cache
+ * of the calling xstream, or NULL. */
 struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len);
 /* Frees a stack that no thread runs on. */
 void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
-/* The xstream ends: empties the cache. */
+/* Moves all stacks of an xstream that ends to the shared cache. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
-/* Memory for an object of `len` bytes at the upper end; the usable stack is
- * below. */
+/* Memory for an object of `len` bytes at the upper end of a stack; the thread
+ * uses the memory below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 
-/* State of an xstream. Other threads touch `is_own_ready` alone. */
+/* State of an xstream. Other threads touch no field but `is_own_ready`. */
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
-    struct amg_ult *handed; /* run first by the scheduler */
+    struct amg_ult *handed; /* thread that the scheduler has to run first */
     struct amg_xstream *xstream;
     /* C++ state of the running thread, at an address that does not change while
      * this OS thread lives; NULL: no C++ runtime was loaded when the xstream
      * began. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *
-        scheduler; /* of a primary xstream: the thread of its loop; else NULL */
-    void *signal_stack; /* NULL: the OS thread had one of its own */
-    /* main() is ready, and was popped by another xstream. */
+    struct amg_ult *scheduler; /* loop of a primary xstream; else NULL */
+    void *signal_stack; /* NULL: the OS thread had a signal stack before */
+    /* main() is ready, and another xstream has popped main(). */
     atomic_bool is_own_ready;
     struct amg_ult own; /* on the OS thread's stack: main(), or a scheduler */
 };
 
-/* Makes the calling OS thread the thread of `xstream`; the scheduler runs on
- * its stack. NULL: no memory, logged. No user-level thread runs there after
- * close. */
+/* Makes the calling OS thread the thread of `xstream`. The stack of the OS
+ * thread is the stack of `own`. NULL: no memory, logged. After close the OS
+ * thread runs no user-level threads. */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
 /* In a child of fork(): the calling thread belongs to no xstream. */
 void amg_xstream_local_leave(void);
 
-/* Form of amg_xstream_local_self() for machines without a short form. */
+/* amg_xstream_local_self() as a call, for machines other than x86-64. */
 struct amg_xstream_local *amg_xstream_local_far(void);
 
-/* The state of the calling OS thread; NULL: no xstream. The result is not kept
- * over a call that switches threads: afterwards another OS thread may run the
- * caller. So the compiler must not merge two calls. */
+/* The state of the calling OS thread; NULL: the OS thread is of no xstream. No
+ * caller keeps the result over a switch of threads, and no compiler may merge
+ * two calls: after a switch another OS thread may run the caller. */
 static inline struct amg_xstream_local *amg_xstream_local_self(void)
 {
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -107,8 +106,8 @@ static inline struct amg_xstream *amg_xstream_self(void)
     return local == NULL ? NULL : local->xstream;
 }
 
-/* The calling user-level thread, tasklet or scheduler; NULL: the OS thread is
- * not of an xstream. */
+/* The calling user-level thread, tasklet or scheduler; NULL: the OS thread
+ * belongs to no xstream. */
 static inline struct amg_ult *amg_ult_current(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -116,8 +115,8 @@ static inline struct amg_ult *amg_ult_current(void)
     return local == NULL ? NULL : local->current;
 }
 
-/* The calling user-level thread; NULL: not on an xstream, or a tasklet or
- * scheduler, which cannot leave its stack. */
+/* The calling user-level thread. NULL: the caller is on no xstream, or is a
+ * tasklet or scheduler, which cannot leave its stack. */
 static inline struct amg_ult *amg_ult_self(void)
 {
     struct amg_ult *ult = amg_ult_current();

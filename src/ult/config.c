@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Configurations of pools and schedulers, and attributes of threads, which the
- * program fills in before it creates pools, schedulers and threads. A
- * configuration has few values, so it is an array. */
+ * program fills in before creating pools, schedulers and threads. A
+ * configuration is an array, since it has few values. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -79,8 +79,8 @@ static struct value *value_add(struct values *values)
     return &values->items[values->count++];
 }
 
-/* Sets a value of a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*; `value`
- * NULL removes the key. `none_code`: the code if `config` is NULL. */
+/* Sets the value of a key; `value` NULL removes the key. `type`: one of
+ * ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*. `config` NULL: `none_code`. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {
@@ -107,8 +107,8 @@ static int config_set(
     return ABT_SUCCESS;
 }
 
-/* `ret_type`, a type of ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*, and
- * `ret_value` may be NULL. ABT_ERR_INV_ARG: the value was not set. */
+/* Gets the type and the value of a key; `ret_type` and `ret_value` may be NULL.
+ * ABT_ERR_INV_ARG: the key has no value. */
 static int config_get(
     const void *config, int none_code, int key, void *ret_type, void *ret_value)
 {
@@ -202,7 +202,7 @@ int ABT_sched_config_set(ABT_sched_config config, int idx,
     return config_set(config, ABT_ERR_INV_SCHED_CONFIG, idx, (int)type, val);
 }
 
-/* Reads one value of the list. An ABT code. */
+/* Sets `var` to the next argument in the list. Returns an ABT code. */
 static int value_read(
     ABT_sched_config config, ABT_sched_config_var var, va_list *list)
 {

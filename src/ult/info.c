@@ -47,7 +47,7 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
         *(ABT_bool *)val = ABT_FALSE;
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_MAX_NUM_XSTREAMS:
-        /* The number of cores: more are possible, but not useful. */
+        /* The number of cores: more xstreams are possible, but not useful. */
         *(unsigned *)val = amg_cpuset_count(amg_bind_process());
         *(unsigned *)val += *(unsigned *)val == 0;
         return ABT_SUCCESS;
@@ -56,7 +56,7 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
         *(size_t *)val = amg_stack_default_len();
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_EVENT_FREQ:
-        *(uint64_t *)val = 1; /* always */
+        *(uint64_t *)val = 1; /* checks events in each round */
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_DEFAULT_SCHED_SLEEP_NSEC:
         *(uint64_t *)val = 0; /* sleeps until woken */
@@ -239,9 +239,9 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
     return ABT_SUCCESS;
 }
 
-/* Prints the stack from its saved context to the upper end. Not instrumented:
- * it reads bytes that a sanitizer keeps between variables, and bytes that other
- * threads write meanwhile, such as the node of a time limit. */
+/* Prints the stack from its saved context to the upper end. Not instrumented,
+ * since this function also reads bytes that AddressSanitizer puts between
+ * variables, and bytes that other threads write, such as a timeout's node. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
 {
     const unsigned char *at = ult->sp;
@@ -256,7 +256,7 @@ AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
     }
 }
 
-/* Has the thread a stack of its own, on which it is not running? */
+/* Has the thread a stack of its own, and is it not running? */
 static bool has_stack_to_show(const struct amg_ult *ult)
 {
     enum amg_ult_state state = amg_ult_state(ult);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Thread-specific values of a user-level thread, by key.
  *
- * A table is a chain of arrays of a few slots. Only adding a slot takes the
- * thread's lock; slots are read, and their values set, without it. A slot
- * belongs to the number of a key, which no other key ever gets, and keeps the
- * destructor: so keys may go before threads. */
+ * A table is a chain of arrays of a few slots. Adding a slot takes the thread's
+ * lock; reading slots and setting their values takes no lock. A slot has a copy
+ * of the key's destructor and number, and no other key gets that number: so a
+ * program may free a key before threads that have a value for the key. */
 #include "ult/ult.h"
 
 #include <stdbool.h>
@@ -57,7 +57,7 @@ void amg_key_table_clear_slowly(struct amg_key_table *table)
     }
 }
 
-/* The slot of that number, or NULL. */
+/* The slot of the key with that number, or NULL; `number` 0: a free slot. */
 static struct amg_key_slot *slot_find(
     struct amg_key_table *table, uint32_t number)
 {
@@ -71,7 +71,7 @@ static struct amg_key_slot *slot_find(
     return NULL;
 }
 
-/* Adds a slot for a key that has none. False: no memory. */
+/* Adds a slot for a key that has no slot. False: no memory. */
 static bool slot_add_locked(struct amg_ult *ult, ABT_key key, void *value)
 {
     struct amg_key_table *table = &ult->keys;

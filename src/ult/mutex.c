@@ -16,17 +16,17 @@
  *
  *   HELD --(lock)--> WANTED --(unlock)--> PASSED --(lock)--> HELD or WANTED
  *
- * All edges of the second line are made under the lock. The unlock of a WANTED
- * mutex unparks the oldest waiter, but does not keep the mutex for that waiter:
- * until the waiter runs, other threads may acquire the mutex, since a hand-over
- * each time would cost a switch. A waiter that came too late once is first in
- * the queue, and the next unlock hands the mutex to it (WANTED -> HELD), so no
- * thread waits for ever. A PASSED mutex is acquired only under the lock: the
- * next holder knows that the former holder has left, and may free the mutex. */
+ * All edges of the second line are made under `lock`. The unlock of a WANTED
+ * mutex unparks the oldest waiter, but does not reserve the mutex: until the
+ * waiter runs, other threads may acquire the mutex, since a hand-over at each
+ * unlock would cost a switch. A waiter that came too late once goes to the
+ * front of the queue; the next unlock hands the mutex to that waiter, so no
+ * thread waits for ever. A PASSED mutex is acquired under `lock`: so the next
+ * holder, which may free the mutex, knows that the former holder has left. */
 
 enum {
     /* Polls of an OS thread, about 1 us, before it sleeps: a sleep and a
-     * wake-up cost more than most sections that a mutex guards. */
+     * wake-up take longer than most critical sections. */
     LOOKS = 40,
     /* Polls of ABT_mutex_spinlock(), about 100 us, before the caller waits like
      * ABT_mutex_lock(): the holder may need the caller's core. */
@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct ABT_mutex_opaque) <= sizeof(ABT_mutex_memory),
 struct mutex_waiter {
     struct amg_waiter waiter;
     bool is_late;  /* was woken, but another thread had acquired the mutex */
-    bool is_owner; /* was handed the mutex */
+    bool is_owner; /* the unlock has handed the mutex to this waiter */
 };
 
 static _Thread_local char thread_mark;
@@ -88,7 +88,7 @@ static void store_held_locked(ABT_mutex mutex)
 }
 
 /* True: the caller has acquired the mutex. False: the mutex is WANTED, and
- * stays so until the lock is unlocked. */
+ * stays WANTED until the caller unlocks `lock`. */
 static bool try_acquire_locked(ABT_mutex mutex)
 {
     AMG_ASSERT_HELD(&mutex->lock);
@@ -111,7 +111,7 @@ static bool try_acquire_locked(ABT_mutex mutex)
     }
 }
 
-/* Tries `looks` times to acquire the mutex. */
+/* Tries up to `looks` times to acquire the mutex; gives up if threads wait. */
 static bool spin(ABT_mutex mutex, unsigned looks)
 {
     while (looks-- > 0) {
@@ -215,7 +215,7 @@ static bool acquire_again(ABT_mutex mutex)
     return true;
 }
 
-/* Is the mutex held, by the caller if the holder is known? */
+/* Is the mutex held, and if recursive, by the caller? */
 static bool mutex_is_held_by_caller(const struct ABT_mutex_opaque *mutex)
 {
     const unsigned word = word_of(mutex);
@@ -225,7 +225,7 @@ static bool mutex_is_held_by_caller(const struct ABT_mutex_opaque *mutex)
 }
 
 /* For waiters of a condition: unlocks a mutex that the caller holds, also if
- * locked recursively. Returns the depth for mutex_lock_all(). */
+ * locked repeatedly. Returns the depth that mutex_lock_all() restores. */
 static unsigned mutex_unlock_all(ABT_mutex mutex)
 {
     const unsigned depth = mutex->depth;
@@ -444,16 +444,16 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
 /* A waiter of a condition enters the queue before it unlocks its mutex, so that
  * no signal made under that mutex is missed. The waiter holds no lock when it
  * unlocks the mutex, so a signal may come before the waiter has parked. Such a
- * signal is only recorded in the waiter, which is not unparked.
+ * signal only sets `is_signaled` of the waiter, which then does not park.
  *
- * A waiter without a deadline that had parked when signaled does not touch the
- * condition again. Other waiters touch it once more, and `inside` counts them:
- * ABT_cond_free() lets them leave first. */
+ * A parked waiter without a deadline does not touch the condition again once
+ * signaled. All other waiters do: `inside` counts them until they leave, and
+ * ABT_cond_free() waits until then. */
 
-/* A condition, behind ABT_cond; may be of zeros. Owned by its creator, or by
- * the program whose memory has the condition. The lock guards all fields. */
+/* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
+ * its creator, or by the program whose memory has it. The lock guards all. */
 struct ABT_cond_opaque {
-    uint64_t kind; /* 0: the only kind */
+    uint64_t kind; /* 0, as there is only one kind */
     struct amg_lock lock;
     unsigned inside; /* waiters that may touch the condition again */
     struct amg_list waiters;
@@ -495,7 +495,7 @@ static void cond_shrunk_locked(ABT_cond cond)
         cond->mutex = NULL;
 }
 
-/* False: the deadline came first; `deadline_ns` NULL: there is none. */
+/* False: the deadline came before a signal. `deadline_ns` NULL: no deadline. */
 static bool cond_sleep(
     ABT_cond cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
@@ -582,7 +582,7 @@ int ABT_cond_create(ABT_cond *newcond)
     return amg_handle_create(newcond, sizeof(struct ABT_cond_opaque));
 }
 
-/* Has the condition no waiters? Signaled waiters leave it first. */
+/* Has the condition no waiters? Waits until signaled waiters have left. */
 static bool cond_is_idle(void *object)
 {
     ABT_cond cond = object;

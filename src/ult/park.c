@@ -34,8 +34,8 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
     return amg_handle_free(ret_handle, none_code);
 }
 
-/* Timeouts, and the thread that blocks until the next timeout: a new timeout
- * wakes the thread only if it is the earliest. */
+/* Timeouts, and the thread that blocks until the next timeout. A new timeout
+ * wakes the thread only if no other timeout is earlier. */
 
 /* Bytes of the thread's stack: expire() takes a lock and wakes a thread. */
 #define STACK_BYTES ((size_t)256 * 1024)
@@ -69,8 +69,8 @@ static void remove_locked(struct amg_timeout *timeout)
     timeout->is_set = false;
 }
 
-/* Expires the first timeout, if its time has come; the lock is held before and
- * after. */
+/* Expires the first timeout, if its time has come. Unlocks during expire().
+ * False: no timeout has expired. */
 static bool expire_first_locked(void)
 {
     struct amg_timeout *timeout = first_locked();
@@ -137,7 +137,7 @@ static bool start_locked(void)
     return all.has_thread;
 }
 
-/* Makes the thread check the timeouts again, once woken. */
+/* Makes the thread check the timeouts again. The caller then wakes `news`. */
 static void notify_locked(void)
 {
     AMG_ASSERT_HELD(&all.lock);
@@ -227,7 +227,7 @@ void amg_timeout_inherit(void)
 
 #define NS_PER_S 1000000000ull
 
-/* Polls before the system call: 1 to 2 us, as long as that call takes. */
+/* Polls before the system call, 1 to 2 us: the call takes as long. */
 enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */
@@ -237,7 +237,7 @@ static bool is_woken(const struct amg_waiter *waiter)
            AMG_WAITER_WOKEN;
 }
 
-/* False: the deadline has come. */
+/* Blocks the OS thread until unparked. False: the deadline has come first. */
 static bool thread_sleep(struct amg_waiter *waiter, uint64_t deadline_ns)
 {
     unsigned waits = AMG_WAITER_WAITS;
@@ -291,7 +291,7 @@ struct park_timeout {
     struct amg_timeout timeout;
     struct amg_waiter *waiter;
     struct amg_lock *lock;
-    bool has_come; /* written before the unpark that lets its reader continue */
+    bool has_come; /* written before the unpark, read after the park */
 };
 
 static void park_expire(struct amg_timeout *timeout)
@@ -316,21 +316,21 @@ bool amg_park_until(
     if (waiter->ult != NULL && deadline_ns <= amg_clock_ns()) {
         amg_list_remove(&waiter->link);
         amg_lock_unlock(lock);
-        /* A caller that retries in a loop would keep other threads from
-         * running. */
+        /* Yields: a caller that tries again and again would otherwise keep the
+         * other threads of this xstream from running. */
         amg_ult_yield(waiter->ult);
         return false;
     }
-    /* NOTE(why): called with the lock held that expire() takes: expire() runs
-     * without the timeouts' lock, and must not wake the thread before the
-     * thread has left its stack. */
+    /* NOTE(why): sets the timeout while `lock` is held. park_expire() takes
+     * `lock`, so cannot wake the thread before the thread has left its stack.
+     * No deadlock: park_expire() runs without the lock of the timeouts. */
     if (waiter->ult != NULL &&
         amg_timeout_set(&park.timeout, deadline_ns, park_expire)) {
         amg_ult_switch(waiter->ult, AMG_SWITCH_PARK, lock);
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* An OS thread, or no timeout can be set: the whole OS thread sleeps. */
+    /* An OS thread, or no timeout thread could be started: blocks in the OS. */
     waiter->ult = NULL;
     amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))

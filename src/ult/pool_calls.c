@@ -5,9 +5,9 @@
 
 #include "base/mem.h"
 
-enum { MANY = 64 }; /* units given to a function of the program at once */
+enum { MANY = 64 }; /* most units given to one call of push_many */
 
-/* In u_get_type, marks definitions that the library made. */
+/* The u_get_type that marks a definition by ABT_pool_user_def_create(). */
 static ABT_unit_type mark(ABT_unit unit)
 {
     (void)unit;
@@ -283,7 +283,7 @@ int ABT_pool_remove(ABT_pool pool, ABT_unit unit)
 
 static int adopt_for(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
-    /* A popped thread is ready, and on no list. */
+    /* Only a popped thread may be pushed: READY, and in no built-in pool. */
     if (amg_ult_state(ult) != AMG_ULT_READY || !amg_ult_is_in(ult, NULL))
         return ABT_ERR_UNIT;
     return amg_ready_pool_adopt(pool, ult);
@@ -299,8 +299,8 @@ static int push_for(
     return rc;
 }
 
-/* Pushes threads, up to the first that cannot be pushed, by the program's
- * function for several threads; ABT_THREAD_NULL is left out. */
+/* Pushes threads by the pool's function push_many, up to the first thread that
+ * cannot be pushed; skips ABT_THREAD_NULL. Returns an ABT code. */
 static int push_many_for(struct amg_ready_pool *pool, const ABT_thread *threads,
     size_t num, ABT_pool_context context)
 {

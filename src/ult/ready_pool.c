@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools of ready user-level threads, built-in and user-defined.
  *
- * A sleeper that waits for a push is on the pool's list of watches. The push
- * and the watch take the pool's lock, and the watcher checks the pool after it
- * has added itself to the list; so the watcher finds the thread, or the push
- * finds the watcher. Without a watcher a push has no further cost. */
+ * A sleeper that waits for a push is on the pool's list of watches. Pushing a
+ * thread and adding a watch take the pool's lock, and a sleeper checks the pool
+ * after adding its watch: so either the sleeper finds the thread, or the push
+ * finds the watch. A push into a pool without watches costs nothing more. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-/* 0: nothing is ready; else at least 1. `counted`: pushes minus pops. */
+/* Ready threads; 0 only if there are none. `counted`: pushes minus pops. */
 static size_t user_size(const struct amg_user_pool *user, size_t counted)
 {
     if (user->is_old)
@@ -127,20 +127,20 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* The scheduler that was alone may end now, also with threads blocked. */
+    /* The first scheduler may end from now on, even if threads are blocked. */
     amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_unlock(&pool->lock);
 }
 
-/* Why a thread is pushed. */
+/* State that a pushed thread comes from. */
 enum push_from { FROM_OTHER, FROM_YIELD, FROM_BLOCKED };
 
-/* Does the calling xstream run the only ready thread of the pool without a
- * wake-up? */
+/* Will the calling xstream run the only ready thread of the pool next, so that
+ * no sleeper has to be woken? */
 typedef bool (*runs_next_fn)(const struct amg_ready_pool *pool);
 
-/* Claims the first sleeper of the list that can be claimed. */
+/* Claims the first sleeper of the pool's watches that is not awake. */
 static void claim_first_locked(
     struct amg_ready_pool *pool, struct amg_claim *ret_claim)
 {
@@ -155,13 +155,13 @@ static void claim_first_locked(
     ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
-/* Moves all ready threads to the successor of the pool, which has counted a
- * blocked thread for the move. Calls pool_push(). */
+/* Moves all ready threads of the pool to its successor, where the caller has
+ * counted a blocked thread for the time of the move. */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* A thread was pushed, and there are watches; unlocks. A successor counts the
- * thread before it is handed over, so that no join ends meanwhile. */
+/* Ends a push into a pool with watches, and unlocks. A successor counts the
+ * thread as blocked before the unlock, so that no join ends meanwhile. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -173,14 +173,14 @@ static AMG_NOINLINE void push_notify_unlock(
     else if (runs_next == NULL || !runs_next(pool))
         claim_first_locked(pool, &claim);
     amg_bias_unlock(&pool->lock);
-    /* By now the thread may have run, and the pool may be freed. */
+    /* By now the thread may have run, and a joiner may have freed the pool. */
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
     if (successor != NULL)
         pool_hand_over(pool, successor);
 }
 
-/* A thread was pushed; unlocks. */
+/* Ends a push, and unlocks the pool. */
 static inline void push_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -202,8 +202,8 @@ static ABT_pool_context context_of(
                : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
 }
 
-/* Aborts if a thread that moves to a user-defined pool gets no unit there, as
- * that thread could not run any more. */
+/* Aborts if a thread gets no unit in a user-defined pool: the thread is in no
+ * other pool, so it would never run again. */
 static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     runs_next_fn runs_next)
@@ -287,7 +287,7 @@ static struct amg_ult *user_pop(
 
 typedef struct amg_ult *(*take_fn)(struct amg_ready_pool *pool);
 
-/* Pops a thread by `take`, a function of the pool's kind. */
+/* Pops a thread by `take`, the function `pop` or `steal` of the pool's kind. */
 static struct amg_ult *take_locked(struct amg_ready_pool *pool, take_fn take)
 {
     struct amg_ult *ult = take(pool);
@@ -387,11 +387,11 @@ static void pool_hand_over(
     amg_ready_pool_uncount_blocked(successor);
 }
 
-/* No scheduler uses the pool any more, but the pool has threads left. */
+/* Called when no scheduler uses a pool that still has threads. */
 static void pool_succeed(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
-    static struct amg_sleeper nobody; /* always awake: never claimed */
+    static struct amg_sleeper nobody; /* always AWAKE, so never claimed */
 
     AMG_ASSERT(pool != successor && pool->successor == NULL);
     pool->successor_watch.sleeper = &nobody;
@@ -436,7 +436,7 @@ struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool)
     return pool_take(pool, pool->ops->steal);
 }
 
-/* Only a definition of the older form may have a function to remove. */
+/* False: the program's p_remove failed, or the definition has no p_remove. */
 static AMG_NOINLINE bool user_remove(
     struct amg_ready_pool *pool, struct amg_ult *ult)
 {
@@ -476,8 +476,8 @@ size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
 {
-    /* The order is predecessors, blocked, ready: else a thread that is made
-     * ready meanwhile, or handed over, would not be counted. Acquire: pairs
+    /* Threads move from predecessors to this pool, and from blocked to ready:
+     * reads in that order, so that no moving thread is missed. Acquire: pairs
      * with pool_succeed() and blocked_change_locked(). */
     const struct amg_ready_pool *predecessor =
         atomic_load_explicit(&pool->predecessors, memory_order_acquire);
@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Locks are taken in the order of succession. */
+/* No deadlock: the lock of a pool is taken before that of its successor. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);
@@ -569,14 +569,14 @@ void amg_ult_make_ready(struct amg_ult *ult)
     struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
-    /* The thread is always counted in one of the two pools, else an xstream
-     * that is joined might end before it. */
+    /* Counts the thread in the new pool before removing it from the count of
+     * the former pool: else an xstream that is joined might end too early. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);
         amg_ready_pool_uncount_blocked(from);
     }
     amg_ult_set_state(ult, AMG_ULT_READY);
-    /* From the push on another xstream may run and free the thread. */
+    /* Once pushed, the thread may run on another xstream, and end. */
     pool_push(amg_ult_pool(ult), ult, was_blocked ? FROM_BLOCKED : FROM_OTHER,
         0, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Built-in kinds of pools, which differ in the order of their threads.
  *
- * prio_wait prefers threads that have run before, earliest_first threads that
- * were created earlier, so that work in progress ends before new work begins.
- * Against starvation by threads that only yield, each 8th pop of prio_wait
- * takes a new thread, and each 4th of earliest_first the newest. */
+ * prio_wait prefers threads that have run before, and earliest_first prefers
+ * threads that were created earlier, so that work in progress ends before new
+ * work begins. Since threads that only yield would starve new threads, each 8th
+ * pop of prio_wait takes a new one, each 4th of earliest_first the newest. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -34,7 +34,7 @@ static void fifo_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(&pool->ready, &ult->link);
 }
 
-/* Leaves ult->link as it is: ult->in says that the thread is in no pool. */
+/* Does not clear ult->link: ult->in says that the thread is in no pool. */
 static struct amg_ult *fifo_pop(struct amg_ready_pool *pool)
 {
     struct amg_link *link = amg_list_first(&pool->ready);
@@ -85,8 +85,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* Ids grow in the order of first pushes, which read them. The search for the
- * place of a new thread begins at the end, for another thread at the front. */
+/* A thread gets its id here at its first push, so ids grow in that order. The
+ * search for the place of a new thread begins at the end, else at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

@@ -3,8 +3,8 @@
  *
  * A child of fork() has one OS thread. The child must not run its copies of the
  * parent's user-level threads, which the parent runs, nor wait for the parent's
- * streams. So fork() ends the runtime in the child: the caller is a plain OS
- * thread there, and may call ABT_init(). */
+ * streams. So a fork handler ends the runtime in the child, where the caller of
+ * fork() is a plain OS thread, and may call ABT_init(). */
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -26,14 +26,14 @@
 /* When a user-level thread overruns its stack, the guard page below the stack
  * raises SIGSEGV. The handler, which runs on a stack of its own, writes a line
  * that names the thread if the address of the fault lies in a guard page. Then
- * the handler restores the previous action: the fault occurs again when the
- * handler returns, and a signal that was sent is raised again, so the kernel
- * delivers them with the flags of that action. From then on overrun stacks are
- * not reported, until the runtime is opened again. A program's action may
- * remember this handler and call it. If the runtime was opened again meanwhile,
- * that action is this handler's previous action, and the two would call each
- * other for ever: so the handler, called while its previous action is in place,
- * restores the default action. */
+ * the handler restores the previous action. A fault occurs again when the
+ * handler returns, and the handler raises a signal again that a process sent,
+ * so the kernel delivers either with the flags of the previous action. Overrun
+ * stacks are then not reported until the runtime is opened again. A handler of
+ * the program may have saved this handler, to call it. If the runtime was then
+ * opened again, the program's handler is `action_before`, and the two handlers
+ * would call each other for ever. So if `action_before` is in place when this
+ * handler runs, this handler restores the default action. */
 
 static struct sigaction action_before;
 
@@ -71,7 +71,7 @@ static void overrun_report(const struct amg_ult *ult)
 
 static void segv_handle(int number, siginfo_t *info, void *context)
 {
-    /* Sent by kill() or the like: no fault, so it does not come again. */
+    /* Sent by kill() or the like: not a fault, which would occur again. */
     bool is_sent = info->si_code <= 0;
     const struct amg_ult *ult =
         is_sent ? NULL : overrun_of((uintptr_t)info->si_addr);
@@ -103,23 +103,23 @@ static void guard_close(void)
 {
     struct sigaction now;
 
-    /* An action that the program has set meanwhile stays. */
+    /* Keeps an action that the program has set meanwhile. */
     if (sigaction(SIGSEGV, NULL, &now) == 0 &&
         (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == segv_handle)
         sigaction(SIGSEGV, &action_before, NULL);
 }
 
 static struct {
-    struct amg_lock lock; /* guards the other fields */
+    struct amg_lock lock; /* guards count, inherited and is_closing */
     unsigned count;       /* calls of ABT_init() without their ABT_finalize() */
-    unsigned inherited;   /* `count` of the parent of this process */
+    unsigned inherited;   /* calls of the parent without their ABT_finalize() */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary;
 } runtime;
 
 /* Creates the primary xstream, for the calling OS thread, with its main
- * scheduler and a pool. An ABT code. */
+ * scheduler and a pool. Returns an ABT code. */
 static int xstream_open(struct amg_xstream **ret_stream)
 {
     struct amg_sched *sched = NULL;
@@ -143,7 +143,7 @@ static int xstream_open(struct amg_xstream **ret_stream)
 }
 
 /* Runs the main scheduler, and its replacements. Never returns: primary_close()
- * frees this loop's thread while it is not running. */
+ * frees the thread of this loop when main() runs. */
 static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
@@ -153,16 +153,16 @@ static void primary_loop(void *arg)
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
-        /* Only ABT_finalize() ends the primary xstream, so the requests are
-         * served by now. */
+        /* A request, such as ABT_sched_exit(), has ended the scheduler. Clears
+         * the requests: only ABT_finalize() ends the primary xstream. */
         atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
         atomic_store_explicit(
             &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
     }
 }
 
-/* The caller becomes a thread of the xstream's pool, and the scheduler gets a
- * stack of its own. NULL: no memory, logged. */
+/* Makes the caller a user-level thread, the primary thread, of the xstream's
+ * pool, and creates a thread for the scheduler. NULL: no memory, logged. */
 static struct amg_ult *primary_open(struct amg_xstream *xstream)
 {
     const struct amg_thread_attr fixed = {.is_migratable = false};
@@ -275,7 +275,7 @@ static void primary_sleep(uint64_t until_ns)
     (void)amg_park_until(&waiter, &lock, until_ns);
 }
 
-/* Runs the threads of this xstream that are ready, or will be by a timeout. */
+/* Runs the threads of this xstream that are ready, or that a timeout wakes. */
 static void runtime_drain(void)
 {
     uint64_t until_ns = 0;
@@ -340,8 +340,8 @@ static void runtime_close(void)
     runtime.primary = NULL;
 }
 
-/* Locks the runtime. An OS thread first waits until a last ABT_finalize() is
- * over; a user-level thread does not, as ABT_finalize() waits for it. */
+/* Locks the runtime. An OS thread first waits until a last ABT_finalize() has
+ * returned. A user-level thread must not wait: ABT_finalize() waits for it. */
 static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;
@@ -361,8 +361,8 @@ int ABT_init(int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    /* NOTE(why): the lock is held while the runtime opens: another caller must
-     * wait for that, and no thread of the new xstream takes this lock. */
+    /* NOTE(why): holds the lock while the runtime opens: other callers have to
+     * wait until the runtime is open, and no other thread runs here yet. */
     runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
@@ -372,7 +372,7 @@ int ABT_init(int argc, char **argv)
     return rc;
 }
 
-/* May the caller finalize the runtime? */
+/* May the caller finalize the runtime? Returns an ABT code. */
 static int closer_check(void)
 {
     struct amg_ult *self = amg_ult_current();
@@ -409,10 +409,10 @@ int ABT_finalize(void)
     if (!is_last)
         return rc;
     AMG_TEST_POINT("runtime.closes");
-    /* Not under the lock, which ABT_initialized() of threads that run takes. */
+    /* Without the lock: threads that still run may call ABT_initialized(). */
     runtime_close();
     amg_lock_lock(&runtime.lock);
-    runtime.count = 0; /* also for ABT_init() by threads meanwhile */
+    runtime.count = 0; /* also for an ABT_init() by a thread while closing */
     runtime.is_closing = false;
     amg_lock_unlock(&runtime.lock);
     return ABT_SUCCESS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedulers, which choose the next thread of an execution stream, and their
- * public functions, except those that run them (sched_run.c).
+ * public functions, except functions that run a scheduler (sched_run.c).
  *
  * A basic scheduler takes its pools in turn, so that a thread that only yields
  * in one pool does not starve the other pools. All built-in schedulers block
@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "ult/xstream_local.h"
 
-/* Checks before a scheduler sleeps: about 2 us, the time of a sleep and a
- * wake-up. */
+/* Checks before a scheduler sleeps: about 2 us, as long as a sleep and a
+ * wake-up take. */
 enum { LOOKS = 64 };
 
 static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
@@ -215,9 +215,9 @@ size_t amg_sched_size(const struct amg_sched *sched)
     return size;
 }
 
-/* Can the scheduler end, since no threads are left, or other schedulers run
- * them? Blocked threads count only where this is the only scheduler of the
- * pool. */
+/* May the scheduler end? Not while its pools have ready threads, or blocked
+ * threads that no other scheduler would run later: blocked threads count in
+ * pools whose only scheduler is this scheduler. */
 static bool sched_is_empty(const struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++) {
@@ -272,8 +272,8 @@ bool amg_xstream_runs_next(
 void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
-    /* Full barriers, here and in amg_sleeper_arm(): either the check after the
-     * arming sees the request, or the claim sees that the xstream sleeps. */
+    /* Full barriers, here and in amg_sleeper_arm(): either the xstream, which
+     * arms and then checks, sees the request, or the claim finds it armed. */
     atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))
@@ -311,8 +311,8 @@ static void xstream_disarm(struct amg_xstream *xstream)
         amg_ready_pool_unwatch(sched->pools[i], &sched->watches[i]);
 }
 
-/* `block` is NULL for the scheduler itself. False: a thread or a request is
- * there; the caller must not sleep. */
+/* Arms the xstream's sleeper. `block`: NULL for the scheduler itself. False: a
+ * thread is ready, or a request is pending; the caller must not sleep. */
 static bool xstream_arm(struct amg_xstream *xstream, struct amg_block *block)
 {
     struct amg_sched *sched = amg_xstream_sched(xstream);
@@ -346,7 +346,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* A join requested before the arming wakes nobody: checks for it. */
+    /* A join that was requested before the sleeper was armed wakes nobody. */
     if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);
@@ -370,7 +370,7 @@ bool amg_block_has_ready(void)
     if (xstream == NULL)
         return false;
     sched = amg_xstream_sched(xstream);
-    /* A request, for example to run main(), which another xstream returned. */
+    /* A request may be to run main(), which another xstream has popped. */
     return amg_xstream_is_asked(xstream) ||
            (sched->only != NULL ? amg_ready_pool_has_any(sched->only)
                                 : amg_sched_size(sched) > 0);
@@ -415,8 +415,8 @@ static uint64_t deadline_after(double secs)
     return amg_clock_ns() + (uint64_t)(secs * NS_PER_S);
 }
 
-/* Has the caller's xstream a request, so that its scheduler must not wait? A
- * join counts only when the scheduler may end: sched_is_empty(). */
+/* Has the xstream a request, so that its scheduler must not wait? A join counts
+ * only when the scheduler may end, see sched_is_empty(). */
 static bool must_not_wait(const struct amg_xstream *xstream)
 {
     return xstream != NULL &&
@@ -524,7 +524,7 @@ int ABT_sched_create(ABT_sched_def *def, int num_pools, ABT_pool *pools,
     if (def->init != NULL)
         rc = def->init(amg_sched_handle(sched), config);
     if (rc != ABT_SUCCESS) {
-        sched->def.free = NULL; /* so that destroy does not call it */
+        sched->def.free = NULL; /* not called, since init failed */
         amg_sched_undo(sched, num_pools > 0 ? pools : NULL);
         return rc;
     }

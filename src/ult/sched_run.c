@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers that run: the main scheduler of an execution stream, its loop and
- * its change; and schedulers that run as threads of a pool. */
+/* Runs schedulers: the loop of the main scheduler of an execution stream, the
+ * change of that scheduler, and schedulers that run as threads of a pool. */
 #include "ult/sched.h"
 
 #include "ult/switch_to.h"
 
-/* Wakes other xstreams for threads that this xstream will not run at once. */
+/* Wakes other xstreams for ready threads that this xstream cannot run now. */
 static void sched_wake_others(struct amg_sched *sched)
 {
     for (int i = 0; i < sched->count; i++)
         amg_ready_pool_wake_one(sched->pools[i]);
 }
 
-/* Called by a scheduler in each round: serves requests to the xstream. True:
- * the scheduler has to return. */
+/* Called by a scheduler in each round: serves AMG_XSTREAM_TO_LOOK. True: the
+ * scheduler has to return. */
 static bool sched_has_to_stop(struct amg_sched *sched)
 {
     struct amg_xstream *xstream =
         atomic_load_explicit(&sched->xstream, memory_order_relaxed);
     struct amg_ult *primary = NULL;
 
-    /* Acquire: pairs with amg_xstream_ask(), before which primary_return() has
-     * returned main(). */
+    /* Acquire: pairs with amg_xstream_ask(). primary_return() (switch_to.c) has
+     * set is_own_ready before that call. */
     if (xstream != NULL &&
         (atomic_load_explicit(&xstream->asked, memory_order_relaxed) &
             AMG_XSTREAM_TO_LOOK) != 0) {
         atomic_fetch_and_explicit(&xstream->asked,
             ~(unsigned)AMG_XSTREAM_TO_LOOK, memory_order_acquire);
-        /* Runs main() first, if another xstream has returned main(); meanwhile
-         * other xstreams run the remaining threads. */
+        /* Runs main() first, if another xstream has returned main(), and lets
+         * other xstreams run the remaining threads meanwhile. */
         primary = amg_ult_primary_take();
         if (primary != NULL)
             sched_wake_others(sched);
@@ -64,8 +64,8 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run(amg_sched_handle(sched));
     else
         sched_loop(sched);
-    /* A push may have woken only this xstream, or none, since this xstream was
-     * about to check its pools. */
+    /* Pushes may have woken only this xstream, or none because this xstream was
+     * awake. Now that its scheduler returns, others have to run the threads. */
     sched_wake_others(sched);
 }
 
@@ -122,8 +122,8 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
 }
 
 /* Runs the scheduler in a thread of a pool, until it has to stop or its pools
- * are empty. Its own threads go first: the scheduler of the xstream continues
- * when none of these threads is ready, or when the xstream has a request. */
+ * are empty. The thread yields to the scheduler of the xstream only when no
+ * thread of these pools is ready, or when the xstream has a request. */
 static void run_as_thread(struct amg_sched *sched)
 {
     atomic_fetch_or_explicit(
@@ -174,8 +174,8 @@ int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
     return rc;
 }
 
-/* Moves the calling thread to a pool of the new scheduler, since no xstream may
- * run the caller's pool any more. */
+/* Moves the calling thread to a pool of the new scheduler, unless that runs the
+ * caller's pool: else possibly no xstream runs the caller's pool any more. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();

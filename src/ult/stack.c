@@ -2,9 +2,9 @@
 /* Stacks of user-level threads.
  *
  * Free stacks of the default length are cached: up to `kept` stacks by each
- * xstream, without a lock, and SHARED_FACTOR times as many by all xstreams
- * together, under a lock. So a thread that is created on one xstream and freed
- * on another costs no system call either. Other stacks are unmapped at once. */
+ * xstream, without a lock, and SHARED_FACTOR times as many in a shared cache,
+ * under a lock. So threads that one xstream creates and another xstream frees
+ * cost no system calls either. Other stacks are unmapped at once. */
 #include "ult/xstream_local.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@
 #include "base/mem.h"
 #include "base/process.h"
 
+/* With one offset for all stacks, their tops would share few cache sets. */
 enum {
     SHARED_FACTOR = 16,
-    COLORS =
-        16, /* stacks start at so many offsets: with one offset for all, the */
-    COLOR_STEP = 128, /* tops of stacks would share few sets of the cache */
+    COLORS = 16, /* number of offsets */
+    COLOR_STEP = 128,
 };
 
 static struct amg_lock stacks_lock AMG_LOCK_KEPT;
@@ -147,9 +147,8 @@ struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len)
 
     len = len_round(len);
     if (len == 0)
-        len =
-            SIZE_MAX - SIZE_MAX % AMG_PAGE_LEN; /* an overflow: too much, which
-                                                   fails and is logged */
+        /* len_round() has overflowed: a length that fails, and is logged. */
+        len = SIZE_MAX - SIZE_MAX % AMG_PAGE_LEN;
     if (len != stacks.default_len)
         return stack_create(len);
     if (cache != NULL)

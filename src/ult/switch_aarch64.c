@@ -18,7 +18,7 @@ struct aarch64_frame {
 
 const char amg_switch_name[] = "aarch64";
 
-/* First code on a new stack, in the assembly file; not called from C. */
+/* First code on a new stack, in switch_aarch64.S; not called from C. */
 __attribute__((visibility("hidden"))) void amg_switch_first(void);
 
 void *amg_switch_prepare(

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* User-level threads: creation, switches between them, and their end.
  *
- * A thread on a stack of the library lies at the upper end of that stack, so it
- * takes no memory of its own: the stack uses that page anyway.
+ * The struct of a thread on a stack of the library lies at the upper end of
+ * that stack, in a page that the stack uses anyway.
  *
- * No xstream may run a thread before the thread has left its stack, so the next
- * thread on the xstream makes the previous thread ready, blocked or ended:
- * post_switch(). The local state of the xstream names the previous thread. */
+ * No xstream may run a thread before the thread has left its stack. So the next
+ * thread on the xstream makes the previous thread ready, blocked or ended, by
+ * post_switch(). The previous thread is amg_xstream_local.left. */
 #include "ult/switch_to.h"
 
 #include <sched.h>
@@ -39,8 +39,8 @@ void amg_ult_destroy(struct amg_ult *ult)
     amg_mem_free(ult);
 }
 
-/* Wakes the thread's joiners; frees an unnamed thread. The last access of an
- * xstream to the thread. */
+/* Wakes the thread's joiners; frees an unnamed thread. No xstream accesses the
+ * thread afterwards. */
 static void has_ended(struct amg_ult *ult)
 {
     struct amg_list joiners;
@@ -60,10 +60,10 @@ static void has_ended(struct amg_ult *ult)
         amg_unpark(amg_container_of(link, struct amg_waiter, link));
 }
 
-/* Will the only ready thread of the pool run without a wake-up? Yes if the
- * calling xstream, whose stack the thread has just left, runs that thread next:
- * a built-in scheduler is current, and has nothing else to run. A scheduler
- * that returns wakes other xstreams for remaining threads; see sched_run(). */
+/* Will the calling xstream, on which the only ready thread of the pool has just
+ * left its stack, run that thread next? Yes if a built-in scheduler is current,
+ * and has no other thread to run. A scheduler that returns instead wakes other
+ * xstreams for the thread: sched_run() in sched_run.c. */
 static bool xstream_runs_next(const struct amg_ready_pool *pool)
 {
     const struct amg_xstream_local *local = amg_xstream_local_self();
@@ -80,8 +80,8 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    /* Pairs with suspended_take(), which may come from now on, and waits for
-     * the state BLOCKED. */
+    /* Pairs with suspended_take() (thread_calls.c), which may succeed from now
+     * on, and then waits for the state BLOCKED. */
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
@@ -123,8 +123,8 @@ static void post_switch(struct amg_ult *left)
     }
 }
 
-/* A function of its own, since after the switch thread-local memory may belong
- * to another OS thread. */
+/* Not inlined: after the switch the caller may be on another OS thread, so no
+ * address of thread-local memory from before the switch may be used. */
 AMG_NOINLINE static void switch_arrived(void)
 {
     struct amg_xstream_local *local = amg_xstream_local_self();
@@ -149,7 +149,7 @@ static void stack_switch(
     switch_arrived();
 }
 
-/* Makes `to` the running thread, as the scheduler of `self` would have. */
+/* Makes `to` RUNNING under the scheduler of `self`. */
 static void run_state_set(struct amg_xstream_local *local,
     const struct amg_ult *self, struct amg_ult *to)
 {
@@ -158,15 +158,15 @@ static void run_state_set(struct amg_xstream_local *local,
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
-/* May the thread switch to another thread directly? A thread that was run by a
- * scheduler in a pool returns to that scheduler, which has more to run. */
+/* May the thread switch to another thread directly? Not if a scheduler in a
+ * pool (ABT_pool_add_sched()) runs the thread, and chooses the next thread. */
 static bool may_switch_directly(const struct amg_ult *self)
 {
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
 
 /* The pool of `self`, if this xstream's scheduler is built-in, has only that
- * built-in pool, and no request is pending. Else NULL. */
+ * built-in pool, and no request or migration is pending. Else NULL. */
 static struct amg_ready_pool *only_pool(
     const struct amg_xstream_local *local, const struct amg_ult *self)
 {
@@ -183,8 +183,8 @@ static struct amg_ready_pool *only_pool(
                : NULL;
 }
 
-/* Pops the next thread when `self` leaves its stack. A thread that blocks is
- * counted already now: it cannot be unparked before it has left. */
+/* Pops the next thread when `self` leaves its stack. If `self` blocks, counts
+ * `self` as blocked already here: no unpark comes before `self` has left. */
 static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     const struct amg_ult *self, enum amg_switch_action action)
 {
@@ -198,7 +198,7 @@ static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     return may_switch_directly(self) ? amg_xstream_next(local->xstream) : NULL;
 }
 
-/* Leaves the stack for a thread that was popped, or for the scheduler. */
+/* Leaves the stack for `next`, which was popped, or for the scheduler. */
 static void next_switch(
     struct amg_xstream_local *local, struct amg_ult *self, struct amg_ult *next)
 {
@@ -206,7 +206,7 @@ static void next_switch(
         amg_ult_may_run_on(local, next)) {
         run_state_set(local, self, next);
     } else {
-        /* The scheduler first runs `next`, which only a scheduler can run. */
+        /* `next`, if any, is a tasklet or main(): the scheduler takes it on. */
         local->handed = next;
         next = self->scheduler;
     }
@@ -280,9 +280,9 @@ static void tasklet_run(
 /* About 20 us, the time in which an idle core wakes a thread. */
 enum { PRIMARY_YIELDS = 64 };
 
-/* Returns main(), which this xstream has popped, to main()'s own xstream. An
- * oversubscribed node wakes that xstream late, and threads pushed after main()
- * would run before main(): so waits a moment until main() is taken. */
+/* Returns main(), which this xstream has popped, to main()'s own xstream, and
+ * waits a moment until main() is taken: on an oversubscribed node, threads that
+ * were pushed after main() would otherwise run before main(). */
 static void primary_return(struct amg_ult *primary)
 {
     struct amg_xstream_local *home =
@@ -346,9 +346,9 @@ struct amg_ult *amg_ult_primary_take(void)
     return &local->own;
 }
 
-/* The only thread that joins `self`, if this xstream may switch to the joiner
- * directly, which saves the way through a pool. NULL: no joiner, several, or
- * one that has to run elsewhere. */
+/* The only joiner of `self`, if this xstream may switch to the joiner directly
+ * instead of by a push into a pool. NULL: no joiner, several joiners, or a
+ * joiner that has to run on another xstream. */
 static struct amg_ult *joiner_take(
     const struct amg_xstream_local *local, struct amg_ult *self)
 {
@@ -434,8 +434,8 @@ static struct amg_ult *ult_place(struct amg_stack *stack)
     return ult;
 }
 
-/* Resets a thread that has ended, and so is on no list, in no pool, and has no
- * unit, no lock, and no keys. */
+/* Resets a thread that has ended for a new thread on its stack. An ended thread
+ * is in no list and no pool, and has no unit and no keys. */
 static void ult_renew(struct amg_ult *ult)
 {
     AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stack switch of the C library, for machines without one of ours. Each
- * switch is a system call, since the C library also saves the signal mask.
+/* The stack switch by the C library, where this library has no assembly for the
+ * machine. Each switch makes a system call, which saves the signal mask.
  *
  * The saved context of a stack is a ucontext_t on that stack. */
 #include <stdint.h>
@@ -10,8 +10,8 @@
 #include "base/assert.h"
 #include "ult/switch.h"
 
-/* makecontext() passes int arguments only, so the function and its argument lie
- * beside the context. */
+/* makecontext() passes int arguments only: two of them have the address of this
+ * struct, which has the function and its argument. */
 struct ucontext_frame {
     ucontext_t context; /* first: its address is the frame's */
     void (*entry)(void *arg);

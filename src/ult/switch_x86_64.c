@@ -19,7 +19,7 @@ struct x86_64_frame {
 
 const char amg_switch_name[] = "x86-64";
 
-/* First code on a new stack, in the assembly file; not called from C. */
+/* First code on a new stack, in switch_x86_64.S; not called from C. */
 __attribute__((visibility("hidden"))) void amg_switch_first(void);
 
 void *amg_switch_prepare(

@@ -11,11 +11,11 @@
 #include "ult/park.h"
 
 /* The common part of an eventual, which one caller sets, and of a future, which
- * is ready when all its values were set: callers wait for the event. An event
- * of zeros is not ready.
+ * is ready once all its values are set. Callers wait for the event. An event of
+ * zeros is not ready.
  *
- * The first caller that finds an event ready may free it. So every caller that
- * finds it ready takes the lock before it returns: then the setter has left. */
+ * A caller that finds an event ready may free the event. So each such caller
+ * takes the lock before it returns, by when the setter has left the lock. */
 struct event {
     struct amg_lock lock; /* guards all of the object */
     atomic_bool is_ready; /* also read without the lock, as a hint */
@@ -25,7 +25,7 @@ struct event {
 /* An eventual, behind ABT_eventual; an eventual of zeros holds no value. Owned
  * by its creator, or by the program whose memory has the eventual. */
 struct ABT_eventual_opaque {
-    uint64_t kind; /* 0; there is one only */
+    uint64_t kind; /* 0, as there is only one kind */
     struct event event;
     int64_t value_cap;
     uint64_t unused;
@@ -41,7 +41,7 @@ _Static_assert(
 
 /* A future, behind ABT_future; owned by its creator. */
 struct ABT_future_opaque {
-    struct event event; /* first: event_is_idle() */
+    struct event event; /* first member, as event_is_idle() requires */
     uint32_t count;     /* values that were set */
     uint32_t cap;
     void (*all_set)(void **values); /* may be NULL */
@@ -60,7 +60,7 @@ static void ready_set(struct event *event, bool value)
 
 #define TASK_TEXT "the caller is a tasklet, which cannot wait"
 
-/* `refused`: the code if the caller is a tasklet, which cannot wait. */
+/* Waits for the event. Returns `refused` to a tasklet, which cannot wait. */
 static inline int event_wait(
     struct event *event, uint64_t deadline_ns, int refused)
 {
@@ -84,8 +84,8 @@ static inline int event_wait(
                : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Has the event no waiters? Asked before a free; by the lock the setter has
- * left. `object`: an event, or a future, which begins with its event. */
+/* Has the event no waiters? Called before a free. Takes the lock so that the
+ * setter has left. `object`: an event, or a future, which begins with one. */
 static bool event_is_idle(void *object)
 {
     struct event *event = object;
@@ -274,8 +274,8 @@ int ABT_future_test(ABT_future future, ABT_bool *ready)
     return ABT_SUCCESS;
 }
 
-/* All values are set: calls the program's function, with no lock, and wakes the
- * waiters. */
+/* Called when all values are set: calls the program's function, without the
+ * lock, and wakes the waiters. */
 static void future_complete(ABT_future self)
 {
     struct amg_waiters_taken taken;
@@ -322,8 +322,8 @@ int ABT_future_reset(ABT_future future)
 }
 
 /* A barrier, behind ABT_barrier or ABT_xstream_barrier; owned by its creator.
- * The lock guards all fields. Callers that waited do not touch the barrier once
- * they were unparked. */
+ * The lock guards all fields. A caller that has parked does not touch the
+ * barrier after the unpark: the barrier may be freed. */
 struct ABT_barrier_opaque {
     struct amg_lock lock;
     uint32_t cap;   /* callers that the barrier is for */
@@ -344,7 +344,7 @@ static bool barrier_set(ABT_barrier self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: the caller's OS thread sleeps, and runs no other threads. */
+/* `keeps_stream`: the caller blocks its OS thread, which runs no threads. */
 static void barrier_wait(ABT_barrier self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;
@@ -459,15 +459,15 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
     return ABT_SUCCESS;
 }
 
-/* A readers-writer lock, behind ABT_rwlock; may be of zeros. Owned by its
- * creator, or by the program whose memory has it. `lock` guards all fields.
+/* A readers-writer lock, behind ABT_rwlock; a lock of zeros is free. Owned by
+ * its creator, or by the program whose memory has it. `lock` guards all fields.
  *
- * A reader may lock while readers hold the lock, even if a writer waits: so
- * read locks nest, as programs use them. When the writer unlocks, all waiting
+ * A reader may lock while readers hold the lock, even if a writer waits: so a
+ * reader may lock again, as programs do. When a writer unlocks, all waiting
  * readers go first; when the last reader unlocks, the oldest waiting writer.
  * The lock is handed over: an unparked waiter holds the lock. */
 struct ABT_rwlock_opaque {
-    uint64_t kind; /* 0; there is one only */
+    uint64_t kind; /* 0, as there is only one kind */
     struct amg_lock lock;
     bool is_writing;
     unsigned readers; /* readers that hold the lock */

@@ -152,12 +152,12 @@ static void ult_join(struct amg_ult *ult)
     amg_waiter_init(&waiter);
     amg_list_push(&ult->joiners, &waiter.link);
     amg_park(&waiter, &ult->lock);
-    /* The joiner may be chosen before the thread has left its stack; the thread
-     * has ended by the time the switch returns. */
+    /* amg_ult_end() may switch to this joiner before the thread has left its
+     * stack, but the thread has ended before amg_park() returns. */
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
 }
 
-/* Resets a thread that has ended. An ABT code. */
+/* Resets a thread that has ended. Returns an ABT code. */
 static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     const ABT_thread *thread)
 {
@@ -171,7 +171,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    ult_join(ult); /* waits until its xstream has left it */
+    ult_join(ult); /* takes ult->lock after has_ended() */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_reset(ult, function, arg);
@@ -214,8 +214,8 @@ int ABT_thread_join(ABT_thread thread)
         ult->kind == AMG_ULT_PRIMARY || ult->kind == AMG_ULT_SCHEDULER)
         return ABT_ERR_INV_THREAD;
     if (amg_ult_state(ult) != AMG_ULT_ENDED) {
-        /* A tasklet cannot wait: the thread might run after the tasklet on the
-         * same xstream. */
+        /* A tasklet cannot wait: possibly the thread can run only after the
+         * tasklet, on the same xstream. */
         if (self != NULL && self->kind == AMG_ULT_TASKLET)
             return ABT_ERR_INV_THREAD;
         /* In a child of fork() no xstream runs a thread of the parent. */
@@ -245,7 +245,7 @@ static int thread_join(ABT_thread *thread)
     return ABT_thread_join(*thread);
 }
 
-/* Calls `end` for each thread that is not null; returns the first error. */
+/* Calls `end` for each thread but ABT_THREAD_NULL; returns the first error. */
 static int threads_end(
     int num_threads, ABT_thread *thread_list, int (*end)(ABT_thread *thread))
 {
@@ -274,7 +274,7 @@ int ABT_thread_free_many(int num_threads, ABT_thread *thread_list)
     return threads_end(num_threads, thread_list, ABT_thread_free);
 }
 
-/* Finds the calling thread. ABT_SUCCESS: the caller can leave its stack. */
+/* Finds the calling thread. ABT_SUCCESS: the thread can leave its stack. */
 static int self_find(struct amg_ult **ret_self)
 {
     struct amg_ult *self = amg_ult_current();
@@ -344,8 +344,8 @@ int ABT_thread_resume(ABT_thread thread)
     return ABT_SUCCESS;
 }
 
-/* Takes the thread that continues in the caller's place out of its pool, or out
- * of its suspension; false: not possible. */
+/* Takes a thread, which is to continue in the caller's place, out of its pool,
+ * or ends its suspension. False: neither is possible. */
 typedef bool (*take_fn)(struct amg_ult *ult);
 
 static bool ready_take(struct amg_ult *ult)
@@ -354,8 +354,8 @@ static bool ready_take(struct amg_ult *ult)
            amg_ready_pool_remove(amg_ult_pool(ult), ult);
 }
 
-/* Takes a ready thread that may have been popped by the program before, as in
- * Argobots. */
+/* Takes a ready thread that the program has popped, as in Argobots, or that is
+ * still in its pool. */
 static bool popped_take(struct amg_ult *ult)
 {
     return amg_ult_state(ult) == AMG_ULT_READY &&

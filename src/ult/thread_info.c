@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Public functions that get and set properties of threads, tasklets and their
- * units in pools: of a handle, and of the caller. */
+ * units in pools, by a handle, or of the calling thread. */
 #include <stddef.h>
 
 #include "ult/ready_pool.h"
@@ -94,8 +94,8 @@ int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id)
         return ABT_ERR_INV_THREAD;
     if (thread_id == NULL)
         return ABT_ERR_INV_ARG;
-    /* A thread gets its number when the number is first read: a counter that
-     * each creation increments would be contended. */
+    /* A thread gets its id when a caller first asks: a counter that each
+     * creation increments would be contended. */
     id = atomic_load_explicit(&ult->id, memory_order_relaxed);
     if (id == 0) {
         id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
@@ -168,8 +168,8 @@ static ABT_thread self_handle(void)
     return amg_ult_handle(amg_ult_current());
 }
 
-/* Translates the code of a function of threads for the caller, which may be no
- * user-level thread. */
+/* Translates `rc`, the code of an ABT_thread_*() function for the calling
+ * thread. `out`: the variable for the result. */
 static int code_of_self(const void *out, int rc)
 {
     if (out == NULL)
@@ -305,7 +305,7 @@ int ABT_self_get_thread_func(void (**thread_func)(void *))
         thread_func, ABT_thread_get_thread_func(self_handle(), thread_func));
 }
 
-/* Translates the code of a function of threads for a tasklet. */
+/* Translates the code of an ABT_thread_*() function for an ABT_task_*() one. */
 static int code_of_task(int rc)
 {
     return rc == ABT_ERR_INV_THREAD ? ABT_ERR_INV_TASK : rc;

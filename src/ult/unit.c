@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Unit of a thread, the handle by which a pool knows the thread: made by a
- * function of the program in a user-defined pool, else derived from the address
- * of the thread. */
+/* Unit of a thread, the handle by which a pool knows the thread: for a
+ * user-defined pool, a function of the program makes the unit; for a built-in
+ * pool, the unit is derived from the address of the thread. */
 #include "ult/ready_pool.h"
 
 #include "base/map.h"
 #include "base/mem.h"
 
 /* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
- * thread, or when the thread belongs to another pool. */
+ * thread, or when the thread moves to another pool. */
 struct unit {
     ABT_unit unit; /* the program's */
     struct amg_user_pool *pool;
     struct amg_ult *ult;
 };
 
-/* Units of user-defined pools, by the program's handle; the lock guards the
+/* All units in user-defined pools, by the program's handle. The lock guards the
  * map. */
 static struct amg_lock lock AMG_LOCK_KEPT;
 static struct amg_map units;
@@ -63,7 +63,7 @@ static void unit_end(const struct amg_user_pool *user, ABT_unit unit)
         user->free_unit(user->pool, unit);
 }
 
-/* An ABT code. */
+/* Creates the unit of a thread. Returns an ABT code. */
 static int unit_create(
     struct amg_user_pool *user, struct amg_ult *ult, struct unit **ret_unit)
 {
@@ -96,7 +96,7 @@ static void unit_destroy(struct unit *unit)
     uint64_t key = (uintptr_t)unit->unit;
 
     amg_lock_lock(&lock);
-    if (amg_map_get(&units, key) == unit) /* not that of a later pool */
+    if (amg_map_get(&units, key) == unit) /* else a newer unit has the key */
         amg_map_remove(&units, key);
     amg_lock_unlock(&lock);
     unit_end(unit->pool, unit->unit);
@@ -112,7 +112,7 @@ static bool unit_fits(
     return unit == NULL ? pool->user == NULL : unit->pool == pool->user;
 }
 
-/* An ABT code. */
+/* Replaces the thread's unit by one of `pool`. Returns an ABT code. */
 static int unit_renew(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     struct unit *unit = NULL;

@@ -31,7 +31,7 @@ static struct amg_xstream *listed_of(struct amg_link *link)
 }
 
 /* The link before which an xstream of that rank is inserted; NULL: the rank is
- * in use. */
+ * in use. A negative `*rank` becomes the lowest free rank. */
 static struct amg_link *place_of_locked(int *rank)
 {
     bool is_any = *rank < 0;
@@ -170,13 +170,13 @@ int amg_xstream_create(
     return ABT_SUCCESS;
 }
 
-/* Frees an xstream that does not run, and its scheduler, if that was made for
- * the xstream. */
+/* Frees an xstream that does not run, and its scheduler if `is_made_for_it`:
+ * else the scheduler is only marked as free for others. */
 static void xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     if (!xstreams_remove(xstream))
-        return; /* inherited: threads of the parent are in its pools */
+        return; /* inherited: kept, as its pools have threads of the parent */
     amg_sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
 }
@@ -186,8 +186,8 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
     xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-/* After the unlock only xstream_reap() accesses the xstream: a joiner waits for
- * the OS thread, and may then free the xstream. */
+/* After the unlock the xstream's OS thread does not access the xstream, which a
+ * joiner may free once xstream_reap() has joined the OS thread. */
 static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_waiters_taken joiners;
@@ -241,7 +241,7 @@ static int xstream_start(struct amg_xstream *xstream)
 {
     int rc = 0;
 
-    /* An xstream that is revived may not have been joined. */
+    /* A revived xstream may have a former OS thread that was not joined. */
     xstream_reap(xstream);
     atomic_store_explicit(&xstream->begun, BEGIN_WAITS, memory_order_relaxed);
     atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
@@ -267,7 +267,7 @@ static int xstream_start(struct amg_xstream *xstream)
     return ABT_ERR_MEM;
 }
 
-/* Waits until the xstream has ended; false: `until_ns` came first. */
+/* Waits until the xstream has ended. False: the time `until_ns` came first. */
 static bool join_until(struct amg_xstream *xstream, uint64_t until_ns)
 {
     struct amg_waiter waiter;
@@ -320,8 +320,8 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* The list of xstreams is locked: an xstream that ends by the request stays
- * allocated, with its scheduler, since it has to leave the list first. */
+/* Called with the list of xstreams locked. So if the request ends the xstream,
+ * no thread can free the xstream before this function has returned. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;
@@ -340,8 +340,8 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
     if (request.sched == NULL)
         return ABT_ERR_INV_SCHED;
     if (!amg_xstreams_each(request_visit, &request))
-        request_make(
-            &request); /* a scheduler that runs in a pool, or not yet */
+        /* The scheduler runs in a thread of a pool, or does not run yet. */
+        request_make(&request);
     AMG_TEST_POINT("sched.asked");
     amg_sleeper_wake(&request.claim);
     return ABT_SUCCESS;
@@ -565,8 +565,8 @@ int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
         amg_xstream_of(xstream)->is_primary);
 }
 
-/* NOTE(why): the system call is made with the lock held, so that the thread
- * with that id cannot end meanwhile. */
+/* NOTE(why): makes the system call with the lock held, so that the OS thread
+ * `tid` cannot end meanwhile: another thread could get the same id. */
 static int xstream_bind(
     struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {
@@ -626,7 +626,7 @@ int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid)
     return ABT_xstream_set_affinity(xstream, 1, &cpuid);
 }
 
-/* False: the CPUs are not known. */
+/* The CPUs that the xstream is bound to. False: not known. */
 static bool xstream_cpus(
     struct amg_xstream *xstream, struct amg_cpuset *ret_cpus)
 {

@@ -13,9 +13,9 @@ enum {
                                * take 11 KiB (AMX) */
 };
 
-/* Read through amg_xstream_local_self() alone: a compiler that saw the variable
- * would keep its address in a register over a switch, after which another OS
- * thread may run. */
+/* Read only by amg_xstream_local_self(): a compiler that saw the variable could
+ * keep its address in a register over a switch, after which the caller may run
+ * on another OS thread. */
 _Thread_local struct amg_xstream_local *amg_xstream_local_of_thread
     __attribute__((tls_model("initial-exec"), used));
 
@@ -27,8 +27,8 @@ AMG_NOINLINE struct amg_xstream_local *amg_xstream_local_far(void)
 }
 
 /* The C++ runtime's state of caught exceptions of this OS thread; NULL: no C++
- * runtime. Looked up by name for each stream, as few programs have that runtime
- * and some load it late. */
+ * runtime. Looked up by name for each stream, since few programs have a C++
+ * runtime, and some load it late. */
 static struct amg_caught *caught_find(void)
 {
     struct amg_caught *(*get)(void) = NULL;

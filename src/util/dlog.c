@@ -141,7 +141,7 @@ void hg_dlog_resetlog(struct hg_dlog *d)
     hg_thread_mutex_unlock(&d->dlock);
 }
 
-/* True: the caller has the lock of the log. */
+/* Locks the log, or only tries to. True: the caller holds the lock. */
 static bool log_lock(struct hg_dlog *d, int trylock)
 {
     return (trylock != 0 ? hg_thread_mutex_try_lock(&d->dlock)

@@ -39,8 +39,8 @@ void hg_atomic_queue_free(struct hg_atomic_queue *queue)
     amg_mem_free(queue);
 }
 
-/* The key for uthash is the program's key together with the program's
- * comparison, so that HASH_KEYCMP can compare. */
+/* The key that uthash sees: the program's key, and the program's comparison,
+ * since HASH_KEYCMP gets nothing but the keys. */
 
 struct table_key {
     hg_hash_table_key_t key;
@@ -52,8 +52,8 @@ static int keys_differ(const struct table_key *a, const struct table_key *b)
     return a->equal(a->key, b->key) == 0;
 }
 
-/* A failed allocation inside uthash leaves the table as it was; entry_add()
- * then does not find its entry. */
+/* If an allocation inside uthash fails, the table stays as it was: entry_add()
+ * notices the failure because it does not find its entry. */
 #define HASH_NONFATAL_OOM        1
 #define uthash_malloc(len)       amg_mem_alloc(len)
 #define uthash_free(ptr, len)    amg_mem_free(ptr)
@@ -78,7 +78,7 @@ struct hg_hash_table {
     struct hg_hash_table_entry *entries;
 };
 
-/* The program's hash, spread over all bits: uthash looks at the low bits only
+/* The program's hash, spread over all bits, since uthash uses only the low bits
  * (Fibonacci hashing, Knuth vol. 3, 6.4). */
 static unsigned hash_of(
     const struct hg_hash_table *table, hg_hash_table_key_t key)
@@ -98,7 +98,7 @@ static struct hg_hash_table_entry *entry_find(
     return found;
 }
 
-/* Frees key and value of an entry that leaves the table. */
+/* Frees a key and a value that leave the table, by the program's functions. */
 static void held_free(const struct hg_hash_table *table,
     hg_hash_table_key_t key, hg_hash_table_value_t value)
 {
@@ -116,7 +116,7 @@ static void entry_drop(
     amg_mem_free(entry);
 }
 
-/* A new entry in the table, or NULL. */
+/* Adds an entry, without a value yet, to the table. NULL: no memory. */
 static struct hg_hash_table_entry *entry_add(
     struct hg_hash_table *table, hg_hash_table_key_t key)
 {

@@ -7,7 +7,7 @@
 #include "mercury_class.h"
 #include "mercury_log.h"
 
-/* HG_LOG_LEVEL_MAX, after a warning: no level has that name. */
+/* The level of that name. HG_LOG_LEVEL_MAX: no such level, which is logged. */
 static enum hg_log_level level_named(const char *name)
 {
     enum hg_log_level level = hg_log_name_to_level(name);
@@ -53,7 +53,7 @@ void HG_Set_log_stream(const char *level, FILE *stream)
     case HG_LOG_LEVEL_DEBUG:
         hg_log_set_stream_debug(stream);
         break;
-    default: /* nothing is written at level none */
+    default: /* level none, which writes nothing, or an unknown level */
         break;
     }
 }
@@ -65,7 +65,7 @@ void hg_log_dump_counters(struct hg_log_outlet *outlet)
             outlet->debug_log, hg_log_get_func(), hg_log_get_stream_debug(), 0);
 }
 
-/* Appends to a text that is cut at its end; returns its new length. */
+/* Appends to a text, cut at AMG_LOG_LINE_CAP bytes. Returns the new length. */
 HG_PRINTF(3, 4)
 static size_t text_add(char *text, size_t len, const char *format, ...)
 {
@@ -103,7 +103,7 @@ void hg_log_vwrite(struct hg_log_outlet *outlet, enum hg_log_level log_level,
         text_add(text, len, " (%s:%u%s%s)", file, line, func != NULL ? " " : "",
             func != NULL ? func : "");
     amg_log_put(log_level, root->name, text, no_return ? "" : "\n");
-    /* The debug log follows an error, to show what led to the error. */
+    /* Writes the debug log after an error, to show what led to the error. */
     if (log_level <= HG_LOG_LEVEL_ERROR && outlet->debug_log != NULL &&
         amg_outlet_shows(outlet, HG_LOG_LEVEL_MIN_DEBUG))
         hg_dlog_dump(

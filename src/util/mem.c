@@ -22,8 +22,8 @@ static bool is_power_of_two(size_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Bytes in front of the memory, which end with the header: rounded up, so that
- * the memory is aligned. */
+/* Bytes in front of the program's memory, which has its header right before it:
+ * the length of the header, rounded up so that the memory is aligned. */
 static size_t front_len(size_t header_size, size_t alignment)
 {
     return (header_size + alignment - 1) & ~(alignment - 1);
@@ -36,7 +36,7 @@ long hg_mem_get_page_size(void)
 
 long hg_mem_get_hugepage_size(void)
 {
-    static _Atomic long known; /* 0: not asked yet; publishes nothing else */
+    static _Atomic long known; /* 0: not read yet; -1: no huge pages */
     char line[128];
     long size = known, kib = 0;
     FILE *file = NULL;
@@ -123,14 +123,14 @@ int hg_mem_huge_free(void *mem_ptr, size_t size)
                                                 : HG_UTIL_FAIL;
 }
 
-/* Logs which shared memory failed, and why. */
+/* Logs that the shared memory `name` cannot be used, and why. */
 static void shm_failed(const char *name, size_t size, const char *why)
 {
     AMG_LOG_ERROR("hg_util", "cannot use shared memory '%s' of %zu bytes: %s",
         name, size, why);
 }
 
-/* Makes sure that there are `size` bytes behind the descriptor. */
+/* Makes sure that the shared memory has `size` bytes; grows it if `create`. */
 static int shm_resize(int fd, const char *name, size_t size, bool create)
 {
     struct stat info;
@@ -145,7 +145,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         shm_failed(name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
-    /* Not ftruncate(): a full /dev/shm fails here, not by SIGBUS later. */
+    /* In a full /dev/shm ftruncate() would succeed, and an access SIGBUS. */
     if (amg_file_may_have(size))
         errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
@@ -191,9 +191,9 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
     return rc;
 }
 
-/* Free chunks of all blocks are on one list, linked through their first word,
- * so taking and giving back is a few instructions. The block of a chunk is
- * found by a search for its address; blocks are few. */
+/* Free chunks of all blocks are on one list, linked by their first words, so
+ * that taking and returning a chunk takes few instructions. To find the block
+ * of a chunk, the pool searches all blocks, which are few, for its address. */
 
 /* Chunks begin on a cache line, so that no two chunks share one. */
 enum { CHUNK_ALIGN = 64 };
@@ -219,7 +219,7 @@ struct hg_mem_pool {
     hg_mem_pool_deregister_func_t deregister_func;
     unsigned long flags;
     void *arg;
-    struct amg_lock lock; /* guards all below */
+    struct amg_lock lock; /* guards blocks and free */
     struct amg_list blocks;
     struct free_chunk *free;
 };
@@ -236,7 +236,7 @@ static void block_destroy(struct hg_mem_pool *pool, struct block *block)
     amg_mem_free(block);
 }
 
-/* A registered block, not yet in the pool's list. */
+/* Creates a registered block, which is not in the pool's list yet, or NULL. */
 static struct block *block_create(const struct hg_mem_pool *pool)
 {
     size_t len = pool->step * pool->chunk_count;
@@ -371,7 +371,7 @@ void *hg_mem_pool_alloc(
         !AMG_CONTRACT(mr_handle != NULL || hg_mem_pool->register_func == NULL,
             "mr_handle is NULL, but the pool registers its memory"))
         return NULL;
-    /* Other threads may take the new chunks; then the pool grows once more. */
+    /* Tries again after a growth: other threads may take all the new chunks. */
     for (;;) {
         amg_lock_lock(&hg_mem_pool->lock);
         chunk = hg_mem_pool->free;

@@ -37,7 +37,7 @@ int hg_event_set(int fd)
     do {
         len = write(fd, &one, sizeof(one));
     } while (len < 0 && errno == EINTR);
-    /* EAGAIN: the counter is at its maximum, so the event is set. */
+    /* EAGAIN: the counter is at its maximum, so the event is set already. */
     return len == sizeof(one) || errno == EAGAIN ? HG_UTIL_SUCCESS
                                                  : HG_UTIL_FAIL;
 }
@@ -57,7 +57,7 @@ int hg_event_get(int fd, bool *notified)
     return HG_UTIL_SUCCESS;
 }
 
-/* A wait fetches the kernel's events to the stack, so it allocates nothing. */
+/* Poll sets. A wait allocates nothing: epoll_wait() writes to the stack. */
 
 /* Owned by the program, from create to destroy. */
 struct hg_poll_set {
@@ -76,8 +76,7 @@ static const struct flag_pair {
 
 enum { FLAG_PAIRS = sizeof(flag_pairs) / sizeof(flag_pairs[0]) };
 
-/* The flags of mercury_poll.h as those of the kernel, or the other way round.
- */
+/* Converts flags of mercury_poll.h to flags of epoll (`to_kernel`), or back. */
 static uint32_t flags_convert(uint32_t flags, bool to_kernel)
 {
     uint32_t result = 0;
@@ -151,7 +150,8 @@ int hg_poll_remove(hg_poll_set_t *poll_set, int fd)
     return HG_UTIL_FAIL;
 }
 
-/* Fetches up to `max` events; returns their number, -1 on failure. */
+/* Waits for up to `max` events, and returns their number; -1: failed. A signal
+ * counts as one event, HG_POLLINTR. */
 static int events_fetch(const struct hg_poll_set *poll_set, int timeout_ms,
     unsigned max, struct hg_poll_event *ret_events)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests: waiting for callbacks as if calls were blocking.
  *
- * Of the threads that wait on one class, one is the driver: it calls trigger
- * and progress for all, without the lock. The others sleep until a request is
- * completed or the driver leaves; then each looks at its own request, and the
- * first thread whose request is not done becomes the driver. So no wait ends
- * only because its time slice does. A callback that waits in its turn is called
- * by the driver's thread, and drives too.
+ * One of the threads that wait on a class is the driver: the driver calls
+ * trigger and progress for all threads, without the mutex. The other threads
+ * sleep until a request is completed or the driver leaves. Then each thread
+ * checks its own request, and the first thread whose request is not complete
+ * becomes the driver. A callback that waits runs on the driver's thread, and
+ * drives in its own wait.
  *
- * No wake-up is lost: a thread that will sleep counts itself in `sleepers`, and
- * then checks its request and `driver`; a thread that completes a request or
- * leaves stores that, and then reads `sleepers`; all are seq_cst. So one of the
- * two sees the other's store. The sleeper checks under the mutex, and is woken
- * under the mutex, so that the wake-up does not come before the sleep.
+ * No wake-up may be lost. A thread that is about to sleep increments `sleepers`
+ * and then checks its request and `driver`. A thread that completes a request,
+ * or ceases to drive, stores that and then reads `sleepers`. With all of these
+ * seq_cst, one thread sees the store of the other. The sleeper checks, and the
+ * waker signals, under the mutex, so that no signal precedes the sleep.
  *
- * The driver completes requests without the mutex: a class is not finalized
- * while a thread is in a wait. Any other thread holds the mutex: the thread
- * that waited may finalize the class as soon as the request is complete. */
+ * The driver completes requests without the mutex, since no class is finalized
+ * while a thread is in a wait. Any other thread holds the mutex: the waiting
+ * thread may finalize the class as soon as the request is complete. */
 #include "mercury_request.h"
 
 #include <pthread.h>
@@ -30,17 +30,17 @@
 #include "base/mem.h"
 #include "mercury_core_types.h"
 
-/* Longest stay in one progress call, in ms: after it the driver looks at its
- * request again, in case a thread outside completed it. */
+/* Longest time in one progress call, in ms. Then the driver checks its request
+ * again, which a thread that does not wait may have completed meanwhile. */
 enum { SLICE_MS = 100 };
 
 enum {
-    POLLS = 3, /* rounds that a wait makes before it reads the clock */
+    POLLS = 3, /* most rounds of a wait before it reads the clock */
     NS_PER_S = 1000000000
 };
 
-/* Destroyed requests whose memory is not used again yet: the use of one of them
- * is told from the use of a newer request. */
+/* Number of destroyed requests whose memory is kept back from reuse, so that a
+ * use of a recently destroyed request is detected by its state. */
 enum { REST = 1024 };
 
 /* Owned by the program, from init to finalize. */
@@ -63,11 +63,11 @@ enum request_state {
 
 /* Owned by the program, from create to destroy. */
 struct hg_request {
-    struct amg_link kept; /* in the attic, once the request is destroyed */
+    struct amg_link kept; /* for amg_attic_put(), once destroyed */
     hg_request_class_t *cls;
     void *data;
-    /* Publishes what the callback wrote: the release store of complete() pairs
-     * with the acquire load of request_is_done(). */
+    /* Publishes what the callback wrote: the release store of
+     * hg_request_complete() pairs with the acquire load of state_of(). */
     _Atomic(enum request_state) state;
 };
 
@@ -120,7 +120,7 @@ void hg_request_finalize(hg_request_class_t *request_class, void **arg)
         return;
     if (arg != NULL)
         *arg = request_class->arg;
-    /* The thread that completed the last request may still hold the lock. */
+    /* The thread that completed the last request may still hold the mutex. */
     pthread_mutex_lock(&request_class->mutex);
     AMG_ASSERT(request_class->driver == 0 && request_class->sleepers == 0);
     pthread_mutex_unlock(&request_class->mutex);
@@ -183,7 +183,7 @@ void hg_request_complete(hg_request_t *request)
     if (!REQUEST_OK(request))
         return;
     cls = request->cls;
-    /* The request may be gone once its state is stored. */
+    /* Once the state is stored, the waiting thread may destroy the request. */
     if (is_driver(cls)) {
         atomic_store_explicit(
             &request->state, REQUEST_DONE, memory_order_seq_cst);
@@ -199,9 +199,9 @@ void hg_request_complete(hg_request_t *request)
 /* Time limit of a wait. */
 struct limit {
     unsigned timeout_ms;
-    unsigned polls;       /* rounds before the clock was read */
+    unsigned polls;       /* rounds so far without reading the clock */
     uint64_t deadline_ns; /* 0: the clock was not read yet */
-    unsigned slice_ms;    /* longest stay in the next progress call */
+    unsigned slice_ms;    /* time limit of the next progress call */
 };
 
 static uint64_t limit_deadline_ns(struct limit *limit)
@@ -211,8 +211,8 @@ static uint64_t limit_deadline_ns(struct limit *limit)
     return limit->deadline_ns;
 }
 
-/* Before a round: is the time over? The first rounds only poll while they find
- * something, so that short waits read no clock. */
+/* Called before a round: is the time over? The first rounds read no clock, and
+ * only poll (slice_ms is 0), as long as each finds a callback: `has_run`. */
 static bool limit_is_over(struct limit *limit, bool has_run)
 {
     uint64_t left_ns = 0;
@@ -225,7 +225,7 @@ static bool limit_is_over(struct limit *limit, bool has_run)
     if (now_ns >= limit->deadline_ns)
         return true;
     left_ns = limit->deadline_ns - now_ns;
-    /* Rounded up: a rest below 1 ms is no busy loop. */
+    /* Rounded up, since progress calls with 0 ms would be a busy loop. */
     limit->slice_ms =
         left_ns < SLICE_MS * AMG_NS_PER_MS
             ? (unsigned)((left_ns + AMG_NS_PER_MS - 1) / AMG_NS_PER_MS)
@@ -233,7 +233,7 @@ static bool limit_is_over(struct limit *limit, bool has_run)
     return false;
 }
 
-/* Runs callbacks until none is left. False: there were none. */
+/* Runs callbacks until none is left. False: there was no callback. */
 static bool callbacks_run(hg_request_class_t *cls)
 {
     unsigned int any = 0;
@@ -246,7 +246,7 @@ static bool callbacks_run(hg_request_class_t *cls)
     return has_run;
 }
 
-/* Drives until the request is complete or the time is over. */
+/* Makes progress until the request is complete or the time is over. */
 static void request_drive(const hg_request_t *request, struct limit *limit)
 {
     hg_request_class_t *cls = request->cls;
@@ -254,7 +254,7 @@ static void request_drive(const hg_request_t *request, struct limit *limit)
 
     (void)callbacks_run(cls);
     while (!request_is_done(request) && !limit_is_over(limit, has_run)) {
-        /* An error of progress does not matter: the request tells. */
+        /* Ignores errors of progress: only the state of the request counts. */
         (void)cls->progress(limit->slice_ms, cls->arg);
         has_run = callbacks_run(cls);
     }

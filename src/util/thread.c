@@ -21,7 +21,7 @@ static int result_of(bool is_done)
     return is_done ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Logs which call failed and why; `err` 0 is success. */
+/* Returns a code for `err`, an errno value or 0; logs `what` has failed. */
 static int result_report(int err, const char *what)
 {
     if (err == 0)
@@ -132,8 +132,8 @@ int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
     return result_of(AMG_GIVEN(mutex) && pthread_mutex_destroy(mutex) == 0);
 }
 
-/* Timed waits name CLOCK_MONOTONIC themselves: the clock of a condition, by its
- * initialiser or by init, is CLOCK_REALTIME, which may be set back. */
+/* Timed waits use pthread_cond_clockwait() with CLOCK_MONOTONIC: the own clock
+ * of a condition is CLOCK_REALTIME here, which may be set back. */
 
 enum { NS_PER_S = 1000000000 };
 
@@ -247,13 +247,13 @@ int hg_thread_spin_unlock(hg_thread_spin_t *lock)
     return result_of(AMG_GIVEN(lock) && pthread_spin_unlock(lock) == 0);
 }
 
-/* A thread that finds the queue empty leaves if the pool is to end, else it
- * sleeps; so all posted work is run before the last thread has left, also work
- * that other work has posted. */
+/* Thread pools. A thread that finds the queue empty ends if the pool is to end,
+ * else the thread sleeps. So all posted work is run before the last thread has
+ * ended, also work that other work has posted. */
 
 /* Owned by the program, from init to destroy. */
 struct hg_thread_pool {
-    hg_thread_mutex_t mutex; /* guards all below but the last two */
+    hg_thread_mutex_t mutex; /* guards queue, sleepers and is_ending */
     hg_thread_cond_t changed;
     HG_QUEUE_HEAD(hg_thread_work) queue;
     unsigned sleepers;
@@ -262,7 +262,7 @@ struct hg_thread_pool {
     hg_thread_t threads[];
 };
 
-/* The next piece of work; NULL: none is left, and the pool ends. */
+/* Waits for the next piece of work. NULL: none is left, and the pool ends. */
 static struct hg_thread_work *work_next(struct hg_thread_pool *pool)
 {
     struct hg_thread_work *work = NULL;
@@ -284,7 +284,7 @@ static hg_thread_ret_t pool_run(void *arg)
 {
     struct hg_thread_work *work = NULL;
 
-    /* The work may be gone as soon as its function runs. */
+    /* The program may free the work as soon as its function runs. */
     while ((work = work_next(arg)) != NULL)
         (void)work->func(work->args);
     return NULL;

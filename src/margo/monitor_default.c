@@ -31,9 +31,9 @@ static const struct amg_json_field config_fields[] = {
     {0},
 };
 
-/* A description has the first two fields of a part, in Margo's order. The other
- * fields are only read: "precision" is common to the parts, and described
- * once. */
+/* part_json() writes only the first two fields of a part, in Margo's order. The
+ * section "config" writes "precision" for both parts; amg_monitor_config_get()
+ * writes the fields that remain. */
 enum { TOLD_FIELDS = 2 };
 
 static const struct amg_json_field stats_fields[] = {
@@ -74,7 +74,7 @@ static bool interval_read(const struct amg_margo_log *log,
     if (json_object_is_type(value, json_type_int) ||
         json_object_is_type(value, json_type_double))
         seconds = json_object_get_double(value);
-    /* In this form a NaN is refused, too. */
+    /* The test of the valid range, negated, refuses a NaN, too. */
     if (!(seconds >= 0.001 && seconds <= 1e9)) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
             "configuration: %s.time_interval_sec has to be a number from 0.001 "
@@ -127,7 +127,7 @@ static bool config_read(const struct amg_margo_log *log,
             !interval_read(log, part, &config.interval_s))
             return false;
     }
-    if (config.sample_every == 0) /* counts all, as in Margo */
+    if (config.sample_every == 0) /* counts all polls, as in Margo */
         config.sample_every = 1;
     *ret_config = config;
     return true;
@@ -165,8 +165,8 @@ static void host_name(char host[HOST_CAP])
     host[HOST_CAP - 1] = '\0';
 }
 
-/* The file of a second instance of the process has a number behind the pid, so
- * as not to overwrite the files of the first instance. */
+/* The files of a second instance of the process have a number behind the pid,
+ * so as not to overwrite the files of the first instance. */
 static void file_name_set(struct amg_monitor *monitor)
 {
     static atomic_uint opened;
@@ -186,7 +186,6 @@ static void file_name_set(struct amg_monitor *monitor)
         monitor->config.prefix, host, (long)getpid(), suffix);
 }
 
-/* The command line of the process. */
 static struct json_object *command_json(void)
 {
     struct json_object *words = json_object_new_array();
@@ -313,7 +312,7 @@ void amg_monitor_sample(struct amg_monitor *monitor, double now)
         size_t size = 0;
         size_t total = 0;
 
-        /* The pool may have been removed since. */
+        /* The program may have removed the pool since its lookup. */
         if (margo_pool_ref_incr_by_handle(mid, info.pool) != HG_SUCCESS)
             continue;
         if (margo_find_pool_by_handle(mid, info.pool, &info) == HG_SUCCESS &&
@@ -415,8 +414,8 @@ void amg_monitor_dump(
 
     if (!monitor->config.series.is_disabled)
         amg_monitor_sample(monitor, ABT_get_wtime());
-    /* NOTE(why): allocates under the lock, so that all figures are of one
-     * moment; dumps are rare. */
+    /* NOTE(why): the JSON objects are allocated under the lock, so that all
+     * figures are of one moment; dumps are rare. */
     amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled)
         json_object_object_add(object, "stats", stats_json_locked(monitor));
@@ -444,7 +443,7 @@ struct json_object *amg_monitor_config_get(void *uargs)
     struct json_object *series = part_json(series_fields, config);
 
     (void)amg_json_write(section, config_fields, config);
-    /* Not in the description of Margo, which has no sampling. */
+    /* Margo's configuration lacks this field, so the default is left out. */
     if (config->sample_every != 1)
         json_object_object_add(stats, "sample_progress_every",
             json_object_new_int64(config->sample_every));

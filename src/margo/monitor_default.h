@@ -22,26 +22,26 @@ struct amg_monitor_output {
 
 /* Owned by the monitor. */
 struct amg_monitor_config {
-    const char *prefix; /* lies in the text, or the environment */
+    const char *prefix; /* first in the JSON or environment, then a copy */
     unsigned precision; /* digits of numbers with a fraction */
     struct amg_monitor_output stats;
-    unsigned sample_every; /* counts every so many polls of the loop */
+    unsigned sample_every; /* n: each n-th poll and trigger is counted */
     struct amg_monitor_output series;
     double interval_s; /* between two samples */
 };
 
 enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 
-/* Guarded by the monitor's lock; the times are of ABT_get_wtime(). */
+/* The monitor's lock guards `next` and `refs`. Times: of ABT_get_wtime(). */
 struct amg_monitor_operation {
     struct amg_monitor_operation *next; /* next free operation */
     struct amg_stats_call *call;
     double start;
-    double posted;            /* when the post had ended */
-    double ult_start;         /* of a request that is served */
+    double posted;            /* when the post ended */
+    double ult_start;         /* begin of the thread that serves a request */
     hg_size_t size;           /* of a transfer */
-    enum amg_stats_what wait; /* measure of the wait */
-    bool is_awaited;          /* by a wait, not by a callback */
+    enum amg_stats_what wait; /* the measure that a wait adds to */
+    bool is_awaited;          /* the program waits, and gets no callback */
     unsigned refs;
 };
 
@@ -49,10 +49,10 @@ struct amg_monitor_operation {
 struct amg_monitor {
     margo_instance_id mid;
     struct amg_monitor_config config; /* with its own copy of the prefix */
-    ABT_key current;                  /* what the calling thread serves */
+    ABT_key current;                  /* the operation that a thread serves */
     double opened_s;
     char address[AMG_MONITOR_ADDRESS_CAP]; /* the instance's own */
-    char file[AMG_MONITOR_PATH_CAP];       /* up to ".stats.json" */
+    char file[AMG_MONITOR_PATH_CAP];       /* path before ".stats.json" */
     struct amg_lock lock;                  /* guards all below */
     struct amg_stats progress_with_timeout;
     struct amg_stats progress_timeout_ms;
@@ -66,15 +66,15 @@ struct amg_monitor {
     bool is_short; /* something was not counted, since there was no memory */
 };
 
-/* Is a boolean of the environment set? Not if it is 0, false, no or off. */
+/* Is the variable set to another value than 0, false, no or off? */
 bool amg_monitor_env_is_on(enum amg_env_id id);
 
 /* Functions of struct margo_monitor. initialize() returns NULL, with a log
- * line, if `config` is invalid; finalize() writes the files. */
+ * line: `config` is invalid, or no memory. finalize() writes the files. */
 void *amg_monitor_initialize(
     margo_instance_id mid, void *uargs, struct json_object *config);
 void amg_monitor_finalize(void *uargs);
-/* {"stats", "series"}, without a disabled part. */
+/* Passes {"stats", "series"} to dump_fn, without a disabled part. */
 void amg_monitor_dump(
     void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args, bool reset);
 struct json_object *amg_monitor_config_get(void *uargs);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of an instance: what the default monitor counts of each.
  *
- * An operation - a call, an answer, a transfer, or a served request - has an
- * object from begin to end. The function that posts the operation, its
- * callback, its wait and its thread each hold a reference. Handles outlive the
- * object: they keep a pointer into the book of calls, whose entries stay. */
+ * An operation (a call, an answer, a transfer, or a served request) has an
+ * object from begin to end. Each event that is still to come has a reference:
+ * end of the post, callback and wait; or, for a served request, the end of its
+ * RPC function and of its thread. A handle outlives the object, and so points
+ * to an entry of the book of calls, which stays. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -50,8 +51,8 @@ static struct amg_stats_call *entry_find(
     return call;
 }
 
-/* The entry of a call; if `handle` is NULL, that of bulk operations outside of
- * handlers. Takes the lock. NULL: no memory. */
+/* The entry of a call; if `handle` is NULL, the entry of bulk operations
+ * outside of handlers. Takes the lock. NULL: no memory. */
 static struct amg_stats_call *call_find(struct amg_monitor *monitor,
     enum amg_stats_side side, hg_id_t parent, hg_handle_t handle)
 {
@@ -109,8 +110,8 @@ static void operation_unref(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Adds to a measure those of the three numbers that are not negative. Takes the
- * lock. Does nothing if `call` is NULL. */
+/* Adds each of the three numbers that is not negative to a measure. Takes the
+ * lock. Does nothing if `call` is NULL, or without statistics. */
 static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     enum amg_stats_what what, double duration, double relative, double size)
 {
@@ -129,8 +130,8 @@ static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Data of a handle: the entry of its call; or, of a served request whose thread
- * has not begun, the operation. */
+/* Data of a handle: the entry of its call. A served request has its operation
+ * there until its thread begins. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -146,14 +147,13 @@ static void handle_set(hg_handle_t handle, void *kept)
     (void)margo_set_monitoring_data(handle, data);
 }
 
-/* The place in a request for its operation, or NULL. */
+/* The member of a request that points to its operation, or is NULL. */
 static void **kept_by(margo_request request)
 {
     return &request->monitor_data.p;
 }
 
-/* Begins the post of a call, an answer or a transfer. The post, the callback
- * and the wait reference the operation. */
+/* Begins the post of a call, an answer or a transfer. */
 static void *post_begin(struct amg_monitor *monitor,
     struct amg_stats_call *call, margo_request request, double now,
     enum amg_stats_what wait)
@@ -290,8 +290,7 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Until its thread begins, a served handle points to the operation, afterwards
- * to the entry; see handle_get(). */
+/* handle_get() says what the handle points to before its thread begins. */
 static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_handler_args_t args)
 {
@@ -385,7 +384,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Time since the calling thread began to serve `call`; -1: not serving it. */
+/* Time since this thread began to serve `call`; -1: another call, or none. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -428,8 +427,8 @@ ON_DATA(
     get_output, AMG_STATS_GET_OUTPUT, since_wait(args->handle, args->uctx.f))
 ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1)
 
-/* The entry of a bulk operation: of the served request, or that of bulk
- * operations outside of handlers. */
+/* The entry for a bulk operation: the entry of the request that the thread
+ * serves, or the entry of bulk operations outside of handlers. */
 static struct amg_stats_call *bulk_call(struct amg_monitor *monitor)
 {
     struct amg_monitor_operation *served = served_operation(monitor);
@@ -475,7 +474,8 @@ static bool is_push(const struct amg_monitor_operation *operation)
     return operation->wait == AMG_STATS_PUSH_WAIT;
 }
 
-/* The entry of transfers with a peer, beside the entry of other bulk. */
+/* The entry of transfers with a peer; bulk_call() gives the entry of the other
+ * bulk operations. */
 static struct amg_stats_call *transfer_call(
     struct amg_monitor *monitor, hg_addr_t addr)
 {
@@ -590,7 +590,7 @@ static const char *default_name(void)
     return "default";
 }
 
-/* The other events are not counted. */
+/* Events without a member here are not counted. */
 static const struct margo_monitor default_monitor = {
     .initialize = amg_monitor_initialize,
     .finalize = amg_monitor_finalize,

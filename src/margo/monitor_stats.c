@@ -13,8 +13,8 @@
 #include "margo.h"
 #include "margo/json.h"
 
-/* Each number moves the mean by 1/num of its distance from it, so a large sum
- * does not swallow small distances (Welford, Technometrics 4, 1962). */
+/* Each number moves the mean by 1/num of its distance from the mean. A large
+ * sum does not round small distances away (Welford, Technometrics 4, 1962). */
 void amg_stats_add(struct amg_stats *stats, double number)
 {
     double distance = number - stats->avg;
@@ -34,7 +34,7 @@ static struct json_object *number_json(double number, unsigned precision)
     char text[40];
     int len = snprintf(text, sizeof(text), "%.*g", (int)precision, number);
 
-    /* Whole numbers get a fraction, so that readers of JSON keep the type. */
+    /* With a fraction, readers of JSON take whole numbers as double, too. */
     if (strpbrk(text, ".eEni") == NULL)
         len += snprintf(text + len, sizeof(text) - (size_t)len, ".0");
     AMG_ASSERT(len > 0 && (size_t)len < sizeof(text));
@@ -64,7 +64,7 @@ enum { TITLE_CAP = 512 };
 /* Path of a measure in the JSON object of its peer. */
 struct what_name {
     const char *group; /* object in the peer's object, or NULL */
-    const char *part;  /* object in `group`, with remote address, or NULL */
+    const char *part;  /* object in `group`, named with the remote address */
     const char *key;
     const char *relative; /* NULL: not measured */
     bool has_size;
@@ -250,7 +250,7 @@ static struct json_object *measure_json(const struct amg_stats_measure *measure,
 }
 
 /* The id that the RPC has without a provider, and the provider of an id. For id
- * 0 (no RPC) each is 65535. */
+ * 0 (no RPC) both functions return 65535. */
 static uint64_t id_number(hg_id_t id)
 {
     return id | MARGO_MAX_PROVIDER_ID;
@@ -289,8 +289,8 @@ static struct json_object *breadcrumb_json(
     return object;
 }
 
-/* Is that measure of an entry written? Of a call all measures of its side are,
- * of bulk only measures that have numbers. */
+/* Is a measure of an entry written? A call has all measures of its side, even
+ * without numbers; measures of bulk operations are written if they had any. */
 static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
     bool is_of_target = what >= AMG_STATS_HANDLER;
@@ -481,7 +481,7 @@ void amg_timeseries_fini(struct amg_timeseries *series)
     amg_map_fini(&series->pools, NULL);
 }
 
-/* Array of number `number` of each point: the time, or a whole number. */
+/* Array of one number of each point: 0 is the time, 1 and 2 are integers. */
 static struct json_object *column_json(
     const struct amg_timeseries_line *line, unsigned number, unsigned precision)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics and time series that the default monitor keeps.
  *
- * A breadcrumb is an RPC with its provider, and the RPC whose handler makes the
- * call. A book has an entry for each breadcrumb, side and peer; an entry lives
- * as long as its book, so handles and requests may keep a pointer to it. */
+ * A breadcrumb names a kind of call: RPC and provider, the RPC whose handler
+ * makes the call, side and peer. A book has an entry for each breadcrumb, which
+ * lives as long as the book: handles may keep a pointer to the entry. */
 #ifndef AMG_MARGO_MONITOR_STATS_H
 #define AMG_MARGO_MONITOR_STATS_H
 
@@ -37,14 +37,14 @@ enum amg_stats_side { AMG_STATS_ORIGIN, AMG_STATS_TARGET };
 
 /* Measures; the table in monitor_stats.c names each. */
 enum amg_stats_what {
-    AMG_STATS_FORWARD, /* origin: from the post to the answer */
+    AMG_STATS_FORWARD, /* first of the origin: from post to answer */
     AMG_STATS_IFORWARD,
     AMG_STATS_SET_INPUT,
     AMG_STATS_FORWARD_CB,
     AMG_STATS_FORWARD_WAIT,
     AMG_STATS_GET_OUTPUT,
     AMG_STATS_FREE_OUTPUT,
-    AMG_STATS_HANDLER, /* target */
+    AMG_STATS_HANDLER, /* first of the target */
     AMG_STATS_ULT,
     AMG_STATS_GET_INPUT,
     AMG_STATS_FREE_INPUT,
@@ -52,7 +52,7 @@ enum amg_stats_what {
     AMG_STATS_SET_OUTPUT,
     AMG_STATS_RESPOND_CB,
     AMG_STATS_RESPOND_WAIT,
-    AMG_STATS_BULK_CREATE, /* within a handler, or within none */
+    AMG_STATS_BULK_CREATE, /* first of bulk, in handlers and outside */
     AMG_STATS_BULK_FREE,
     AMG_STATS_PULL, /* from the post to the end of the transfer */
     AMG_STATS_IPULL,
@@ -69,13 +69,13 @@ struct amg_stats_measure {
     struct amg_stats duration;
     struct amg_stats relative; /* since the event that the table names */
     struct amg_stats size;     /* bytes, of bulk */
-    bool was_reset;            /* had numbers: written also when empty */
+    bool was_reset;            /* had numbers before a reset: still written */
 };
 
 /* Key of an entry. */
 struct amg_breadcrumb {
-    hg_id_t parent; /* 0: called in no handler */
-    hg_id_t id;     /* 0: no RPC, but bulk in no handler */
+    hg_id_t parent; /* 0: called outside of handlers */
+    hg_id_t id;     /* 0: bulk operations outside of handlers */
     enum amg_stats_side side;
     const char *peer; /* address of the peer */
     const char *name; /* of the RPC; not compared */
@@ -94,7 +94,7 @@ struct amg_stats_call {
 struct amg_stats_book {
     struct amg_map by_hash; /* first call of each hash */
     struct amg_stats_call *all;
-    struct amg_stats_call **end; /* of `all` */
+    struct amg_stats_call **end; /* where the next call of `all` is linked */
 };
 
 /* Finds or adds an entry. NULL: no memory. */
@@ -119,11 +119,11 @@ struct amg_timeseries_line {
     size_t cap;
 };
 
-/* Empty when all zero but `interval_s` and `next_s`. Guarded by its owner.
- * Maps find the lines of RPCs by id, those of pools by handle. */
+/* Empty when all zero but `interval_s` and `next_s`. Guarded by its owner. The
+ * maps find the line of an RPC by id, and the line of a pool by handle. */
 struct amg_timeseries {
     double interval_s;
-    double next_s; /* when the next point is due, after the opening */
+    double next_s; /* from the instance's opening to the next point */
     struct amg_map rpcs;
     struct amg_timeseries_line *all_rpcs;
     struct amg_map pools;
@@ -141,7 +141,7 @@ void amg_timeseries_bytes(
 /* Is a point due? */
 bool amg_timeseries_is_due(const struct amg_timeseries *series, double now_s);
 /* Adds a point for each RPC; the next point is due an interval from now.
- * amg_timeseries_pool() adds the points of pools before. */
+ * The caller adds the points of pools before, by amg_timeseries_pool(). */
 void amg_timeseries_close(struct amg_timeseries *series, double now_s);
 void amg_timeseries_pool(struct amg_timeseries *series, double now_s,
     ABT_pool pool, const char *name, size_t size, size_t total_size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plan of the pools and streams of an instance, before they exist.
  *
- * use_progress_thread and rpc_thread_count are short forms for pools and
- * streams of the plan, with made-up names: __pool_<n>__ and __xstream_<n>__. A
- * pool that the text names for the same purpose takes precedence. The short
- * forms are expanded late, because the opener of the class may change them. */
+ * The fields use_progress_thread and rpc_thread_count are short forms: they add
+ * pools __pool_<n>__ and streams __xstream_<n>__ to the plan, unless the field
+ * progress_pool or rpc_pool names a pool. The plan gets them only when the
+ * pools open, because adapt() of struct amg_margo_opener may change both. */
 #include <stdio.h>
 #include <string.h>
 
@@ -346,10 +346,10 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 
     if (!short_forms_plan(log, config))
         return false;
-    /* pools.c knows the pools of the parent, which are the defaults. */
+    /* The defaults are the pools of the parent, which pools.c finds. */
     if (is_child)
         return true;
-    /* The first pool of the stream __primary__, by default. */
+    /* The default is the first pool of the stream __primary__. */
     at = amg_margo_plan_find_stream(plan, amg_margo_primary_name);
     AMG_ASSERT(at >= 0 && plan->streams[at].pool_count > 0);
     primary = &plan->streams[at].pools[0];

@@ -61,8 +61,8 @@ const char *amg_margo_sched_kind_name(int kind)
     return kind == AMG_MARGO_SCHED_EXTERNAL ? "external" : sched_kinds[kind];
 }
 
-/* Is the name like those that Margo makes up? A text may have these, as it may
- * be one that Margo wrote. */
+/* Has the name the form of names that Margo makes up? A JSON text may use such
+ * a name, since Margo may have written that text. */
 static bool name_is_reserved_form(const char *name)
 {
     static const char *const heads[] = {

@@ -2,11 +2,11 @@
 /* Pools of an instance: those of its plan, created when the instance opens, and
  * those that the program adds; the public calls that add and remove pools.
  *
- * The stream __primary__ is the caller's. If Margo started Argobots, the
- * scheduler of the plan replaces the stream's scheduler; if the program did,
- * the pool __primary__ is the pool that the stream runs already, and other
- * pools of the plan are added. Pools of the primary scheduler end with it, at
- * ABT_finalize(). */
+ * The stream __primary__ runs the thread that opens the instance. If Margo
+ * called ABT_init(), the scheduler of the plan replaces the stream's scheduler.
+ * If the program called ABT_init(), the pool __primary__ is the pool that the
+ * stream runs already, and other pools of the plan are added. ABT_finalize()
+ * frees the primary scheduler with its pools. */
 #include <string.h>
 
 #include "affinity/policy.h"
@@ -111,7 +111,7 @@ static bool pools_make(
     return true;
 }
 
-/* Warns of a pool whose threads may never run. Called before another thread
+/* Warns of a pool whose threads run late or never. Called before another thread
  * knows the registry. */
 static void pool_advise(
     margo_instance_id mid, const struct amg_margo_item *pool)
@@ -269,7 +269,7 @@ bool amg_margo_pools_open(
         registry_leave(mid);
         return false;
     }
-    /* Leaves out pools of the program, which streams unknown here may run. */
+    /* Streams that the registry does not know may run external pools. */
     pools = &mid->pools->registry->pools;
     for (unsigned i = 0; i < pools->count && !is_child; i++)
         if (pools->items[i]->kind != AMG_MARGO_POOL_EXTERNAL)
@@ -312,8 +312,8 @@ void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
     pool_count(mid, pool, -1);
 }
 
-/* The stream to pin, or NULL: that of use_progress_thread, if the text gives it
- * no core, and no other instance shares the registry. */
+/* The stream of use_progress_thread; NULL: none, or not to be pinned, since the
+ * text gives the stream cores, or another instance shares the registry. */
 static ABT_xstream stream_to_pin(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;
@@ -332,7 +332,7 @@ static ABT_xstream stream_to_pin(margo_instance_id mid)
     return found;
 }
 
-/* Pins the stream. True: it has a core of its own. */
+/* Pins the stream. True: the stream has a core of its own. */
 static bool core_take(margo_instance_id mid, ABT_xstream stream,
     struct amg_affinity_ask *ask, struct amg_placement *placement)
 {
@@ -341,7 +341,7 @@ static bool core_take(margo_instance_id mid, ABT_xstream stream,
 
     ask->progress = AMALGAM_PROGRESS_THREAD;
     amg_policy_place(ask, placement);
-    /* On a core that other processes use, the system schedules better than a
+    /* If other processes use the core, the kernel finds better cores than a
      * fixed binding. */
     if (slot->cpu < 0 || !slot->is_dedicated)
         return false;
@@ -367,7 +367,6 @@ bool amg_margo_pools_pin(margo_instance_id mid)
     if (!amg_progress_config_question(&mid->hg_class->progress_config,
             mid->hg_class->progress_config.self, &ask))
         return false;
-    /* Too large for the stack of a user-level thread. */
     placement = amg_mem_alloc(sizeof(*placement));
     if (placement != NULL)
         has_core = core_take(mid, stream, &ask, placement);
@@ -385,7 +384,7 @@ hg_return_t margo_transfer_pool_content(
         return HG_INVALID_ARG;
     if (origin_pool == target_pool)
         return HG_SUCCESS;
-    /* Only threads that are in the pool now: more may be pushed for ever. */
+    /* Moves only the threads of this moment: more may be pushed for ever. */
     error = ABT_pool_get_size(origin_pool, &left);
     while (error == ABT_SUCCESS && left-- > 0) {
         ABT_thread thread = ABT_THREAD_NULL;

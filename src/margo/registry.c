@@ -23,7 +23,7 @@ const char *amg_margo_abt_error(int error)
     static _Thread_local char text[ABT_ERROR_CAP];
     size_t len = 0;
 
-    /* Asks for the length first, which is without the zero at the end. */
+    /* Asks first for the length, which does not count the zero at the end. */
     if (ABT_error_get_str(error, NULL, &len) != ABT_SUCCESS ||
         len >= sizeof(text) ||
         ABT_error_get_str(error, text, NULL) != ABT_SUCCESS)

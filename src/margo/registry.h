@@ -23,14 +23,14 @@ struct amg_margo_item {
     unsigned refs; /* by the program: margo_pool_ref_incr() */
     int kind;      /* of a pool: enum amg_margo_pool_kind; of a stream:
                     * ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
-    int access;    /* of a pool: ABT_pool_access; of an external pool unknown */
+    int access;    /* of a pool: ABT_pool_access; unknown if external */
     /* Of a stream. */
-    bool is_primary; /* of the thread that opened the instance: never removed */
+    bool is_primary;  /* stream that opened the instance: never removed */
     bool is_progress; /* requested by use_progress_thread */
     int cpubind;      /* requested CPU */
     int *affinity;
     unsigned affinity_count;
-    struct amg_margo_item **pools; /* each used once by this stream */
+    struct amg_margo_item **pools; /* each counts one use by the stream */
     unsigned pool_count;
     struct amg_margo_item *left; /* next in the registry's list `left` */
 };
@@ -43,11 +43,11 @@ struct amg_margo_list {
     const char *what; /* for made-up names: "pool" */
 };
 
-/* Freed by its last instance. The lock guards pools, streams and items. */
+/* Freed by its last instance. `lock` guards the items, and all but `shown`. */
 struct amg_margo_registry {
     struct amg_lock lock;
-    /* Held by margo_state_dump() while it prints items, and to free an item
-     * that is off its list. Taken before `lock`, by threads that may wait. */
+    /* margo_state_dump() holds `shown` while it prints items; a thread that
+     * frees an item off its list holds it, too. Taken before `lock`; blocks. */
     ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;
@@ -89,11 +89,11 @@ struct amg_margo_registry *amg_margo_registry_of(margo_instance_id mid);
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
 
-/* An item, for a stream with room for that many pools and CPUs; a name of NULL
- * is made up later. NULL: no memory, logged. */
+/* Creates an item; a stream needs room for its pools and affinity. If `name` is
+ * NULL, amg_margo_list_add() makes up a name. NULL: no memory, logged. */
 struct amg_margo_item *amg_margo_item_new(
     margo_instance_id mid, const char *name, size_t pools, unsigned affinity);
-/* For log lines. */
+/* The name of an item, for log lines. */
 const char *amg_margo_item_name(const struct amg_margo_item *item);
 
 /* Appends the item, with a made-up name if the item has none. HG_INVALID_ARG:
@@ -137,8 +137,8 @@ hg_return_t amg_margo_stream_find(margo_instance_id mid,
  * valid until the next call of this OS thread. */
 const char *amg_margo_abt_error(int error);
 
-/* stream.c: starts the streams of the plan; if Margo has not called ABT_init(),
- * the calling stream keeps its pools. False: failed, logged. */
+/* stream.c: starts the streams of the plan; without `is_first` (the program has
+ * called ABT_init()) the calling stream keeps its pools. False: logged. */
 bool amg_margo_streams_open(
     margo_instance_id mid, const struct amg_margo_plan *plan, bool is_first);
 /* Frees the removed streams that have ended; `all`: ends all streams, and waits
@@ -167,8 +167,8 @@ bool amg_margo_pools_pin(margo_instance_id mid);
  * runs in none of these streams but the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
-/* An RPC, a loop or handlers use the pool, which cannot be removed meanwhile.
- * Do nothing for a pool that the instance does not know. */
+/* Count uses of a pool by an RPC, a loop or handlers; a pool in use cannot be
+ * removed. Do nothing for a pool that the instance does not know. */
 void amg_margo_pools_ref(margo_instance_id mid, ABT_pool pool);
 void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool);
 

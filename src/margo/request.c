@@ -2,22 +2,23 @@
 /* Requests: operations that a thread waits for, and how they are posted,
  * awaited and ended.
  *
- * The word `state` of a request says whether it is over, or names its waiter. A
- * waiting thread stores its waiter there; margo_wait_any() stores one waiter in
- * several requests. The thread that ends the request exchanges the word, and
- * does not touch the request afterwards. A waiter, on the stack of its thread,
- * counts the wake-ups that no longer touch it: the thread returns after the
- * last. A thread that waits for one request skips that where the runtime lets a
- * woken thread free its eventual at once: the waker may have lost its core.
+ * The word `state` of a request is PENDING, OVER, or the address of its waiter.
+ * A waiting thread stores its waiter in the word; margo_wait_any() stores one
+ * waiter in several requests. The thread that ends the request exchanges the
+ * word, and does not touch the request afterwards. A waiter lies on the stack
+ * of its thread, so the thread returns only when the waiter has counted all
+ * wakers that touch it no more. A waker that has lost its core would delay the
+ * thread: with one request, and a runtime that lets a woken thread free its
+ * eventual, the thread does not wait for the count.
  *
- * While only one OS thread posts, waits and ends, that thread owns the
+ * While one OS thread alone posts, waits and ends, this OS thread owns the
  * instance's biased lock, and changes the word under the lock by plain stores.
  * (A locked instruction drains the store buffer, which holds the message just
- * posted, and that takes longer than all else here.) A thread that waits for
- * one request then parks under the lock, with its own handle in the word. Once
- * another OS thread has taken the lock, the lock is shared for good and only
- * locked instructions change the word. By then each parked thread has left its
- * stack, because its lock is released only afterwards. */
+ * posted; the drain would take longer than all other steps of a wait.) A thread
+ * that waits for one request parks under the lock, with its handle in the word.
+ * When another OS thread takes the lock, the lock is shared for good and only
+ * locked instructions change the word. Each parked thread has left its stack by
+ * then, because the runtime releases the lock only when the thread has left. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -30,7 +31,7 @@
 /* Values of `state` that are no waiter. */
 enum { PENDING = 0, OVER = 1 };
 
-/* A bit that marks the address of a parked thread; no waiter's has it. */
+/* A bit that marks the address of a parked thread; 0 in waiters' addresses. */
 enum { PARKED = 2 };
 _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
     "the words of `state` can be told apart");
@@ -124,8 +125,8 @@ static bool state_change(
     return is_from;
 }
 
-/* Wakes the thread that stands in for the loop, unless it is the caller: the
- * caller may have ended the request that this thread waits for. */
+/* Wakes the thread that stands in for the loop, which may wait for the request
+ * that the caller has ended; unless that thread is the caller itself. */
 static void stand_in_wake(margo_instance_id mid)
 {
     ABT_thread thread =
@@ -135,8 +136,8 @@ static void stand_in_wake(margo_instance_id mid)
         amg_margo_wake(mid);
 }
 
-/* Marks the request as over, and counts the end of its operation. Then others
- * may free the request, and end the instance. Returns the previous word. */
+/* Marks the request as over, and counts the end of its operation; other threads
+ * may then free the request and end the instance. Returns the former word. */
 static uintptr_t state_end(struct margo_request_struct *req)
 {
     margo_instance_id mid = req->mid;
@@ -353,7 +354,7 @@ static void wait_beside_loop(
         req->mid, ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual));
 }
 
-/* Logs that another thread waits for the request; false. */
+/* Logs that another thread waits for the request; returns false. */
 static bool other_waits(const char *caller, const void *req)
 {
     return AMG_CONTRACT_OF(caller, false,
@@ -511,7 +512,7 @@ static struct margo_request_struct *any_first_due(
     return first;
 }
 
-/* Waits until a request wakes `waiter`, the waiter of all. */
+/* Waits until a request wakes `waiter`, the waiter of all requests. */
 static void any_wait_woken(
     size_t count, const margo_request *reqs, struct amg_margo_waiter *waiter)
 {
@@ -535,7 +536,7 @@ static void any_wait_woken(
 }
 
 /* Waits until a request is over, with one waiter for all. A request that occurs
- * twice becomes null in later elements, since it wakes only once. False,
+ * twice becomes null in later elements, as a request wakes only once. False,
  * logged: another thread waits for a request. */
 static bool any_wait(size_t count, margo_request *reqs)
 {
@@ -558,7 +559,7 @@ static bool any_wait(size_t count, margo_request *reqs)
             is_over = !request_attach(req, &waiter);
         AMG_TEST_POINT("request.attached_one");
     }
-    /* The last request is over, or has another waiter: not attached. */
+    /* The last request was not attached: over, or it has another waiter. */
     if (is_over)
         attached--;
     else
@@ -604,8 +605,7 @@ int margo_test(margo_request req, int *flag)
 {
     if (!AMG_GIVEN(req) || !AMG_GIVEN(flag) || !request_is_there(req, __func__))
         return -1;
-    /* A caller that tests in a loop must leave the core to the progress
-     * loop. */
+    /* A caller that tests in a loop must let the progress loop run. */
     if (!request_is_over(req))
         (void)ABT_self_yield();
     *flag = request_is_over(req);
@@ -620,7 +620,7 @@ struct sleeper {
 
 static void sleep_expire(struct amg_margo_timer *timer, bool is_due)
 {
-    (void)is_due; /* the end of the instance also wakes */
+    (void)is_due; /* the end of the instance wakes the sleeper, too */
     amg_margo_waiter_wake(
         &amg_container_of(timer, struct sleeper, timer)->waiter);
 }
@@ -636,7 +636,7 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
      * cannot wait at all, and in a child of fork() there is no loop. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stalls does not end the sleep, so the thread does. */
+        /* A loop that stalls ends no sleep: the thread ends its own sleep. */
         if (amg_margo_loop_may_stall(mid) &&
             !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
             amg_margo_timer_disarm(mid, &sleeper.timer))

@@ -14,8 +14,8 @@
 /* A thread that waits for one or several requests; on that thread's stack. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
-    bool is_of_one;    /* woken only once */
-    atomic_uint woken; /* else: the first wake-up sets the eventual */
+    bool is_of_one;    /* a single request wakes the thread, once */
+    atomic_uint woken; /* of several requests: the first sets `eventual` */
     /* Wake-ups whose thread does not touch this memory again. The release
      * increments pair with the acquire load of the waiter. */
     atomic_uint wakes;
@@ -27,16 +27,16 @@ struct amg_margo_waiter {
  * requests, so that margo_wait() recognises a request that was waited for
  * before, until its memory is used again. */
 struct margo_request_struct {
-    /* The pool overwrites two words of a free request. */
+    /* The pool overwrites the first two words of a free request. */
     margo_request_type type;
     margo_instance_id mid;
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when the request is over */
-    /* 0: pending; 1: over; else the address of the waiter, or that of the
-     * parked thread plus 2. The final exchange publishes `ret`, and is the last
-     * access of the thread that ends the request; it pairs with the acquire
-     * loads of the waiter. */
+    /* 0: pending; 1: over; else the address of the waiter, or the address of
+     * the parked thread plus 2. The change to 1 publishes `ret`, pairs with the
+     * acquire loads of the waiter, and is the last access of the thread that
+     * ends the request. */
     atomic_uintptr_t state;
     /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
@@ -105,8 +105,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid);
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
-/* Waits, also for other things than requests, until woken `count` times; more
- * than once only if the caller has cleared `is_of_one` before. */
+/* Waiters also serve waits for other events than requests. wait() returns after
+ * `count` wake-ups: several only if the caller has cleared `is_of_one`. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);

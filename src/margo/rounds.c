@@ -7,8 +7,8 @@
  * wakes the loop. HG_Progress() decides by the use of the core how long to poll
  * before it blocks (core/wait_policy.c); progress_spindown_msec, if given,
  * delays the sleep by that time after the last event. The upper bound of the
- * sleep (progress_timeout_ub_msec) matters only to timers that are armed for a
- * later time: they do not wake the loop (timer.c).
+ * sleep (progress_timeout_ub_msec) is for timers: arming a timer that is due
+ * beyond the bound does not wake the loop (timer.c).
  *
  * Two loops in one pool, for instance of two instances in one stream, each find
  * the other ready, so neither would ever sleep. All loops of the process are
@@ -32,9 +32,9 @@ enum {
     FINALIZE_POLL_MS =
         1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
-        64, /* rounds without news, before one loop of two backs off */
+        64, /* rounds without an event, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
-    STUCK_NS = 1000000, /* in a callback, before the first loop runs others */
+    STUCK_NS = 1000000, /* a callback waits this long: turn_is_stuck() */
     NS_PER_S = 1000000000,
     MS_PER_S = 1000,
 };
@@ -147,8 +147,8 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Is the loop the first of two, which makes progress only while the second does
- * not? An instance that drains needs the polls of the first loop. */
+/* Does the loop, the first of two, make progress only while the second loop
+ * does not? An instance that drains needs the polls of the first loop. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -248,7 +248,7 @@ static hg_return_t progress(
 /* How long the loop may sleep: until a timer is due, at most the upper bound,
  * and only 1 ms while the instance ends, since the thread that ends the last
  * operation cannot wake a loop that may have ended. 0: the loop must not sleep.
- * A loop that stands by gets 0 only for a due timer, in its turn to fire it. */
+ * A loop that stands by gets 0 only if it has the turn to fire a due timer. */
 static unsigned sleep_ms(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -376,7 +376,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     if (!AMG_LIKELY(!mid->loop->has_second))
         rounds->stands_by = stands_by(mid, rounds);
-    /* A poll that does not sleep, so the runtime need not know. */
+    /* A poll does not sleep: amg_margo_runtime_sleep() is not needed. */
     if (AMG_LIKELY(!rounds->stands_by)) {
         rc = progress(mid, rounds, 0);
         if (rc == HG_SUCCESS)
@@ -401,8 +401,8 @@ static bool second_waits(margo_instance_id mid)
            state != ABT_THREAD_STATE_RUNNING;
 }
 
-/* By the first loop, which has not got the turn. True: a callback of the second
- * loop has waited for so long that the first loop runs others beside it. */
+/* Called by the first loop, without the turn. True: a callback of the second
+ * loop waits for so long that the first loop runs callbacks, too. */
 static bool turn_is_stuck(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;

@@ -12,7 +12,7 @@
 #include "margo/instance.h"
 #include "margo/registry.h"
 
-/* Bit position of the name's hash in an id; the provider is below. */
+/* Bit position of the name's hash in an id; lower bits are the provider. */
 enum { NAME_SHIFT = 32 };
 
 struct amg_margo_rpc *amg_margo_rpc_of(margo_instance_id mid, hg_id_t id)
@@ -114,7 +114,7 @@ static void data_free(struct attached old)
         old.data_free(old.data);
 }
 
-/* The deregistered RPC of that name, or NULL. */
+/* Takes the deregistered RPC of that name out of `gone`; NULL: none. */
 static struct amg_margo_rpc *rpc_again_locked(
     margo_instance_id mid, const char *name, hg_id_t id)
 {
@@ -166,7 +166,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
         return HG_NOMEM;
     if (strcmp(rpc->name, args->name) != 0)
         return HG_EXIST;
-    if (before != NULL) { /* else HG would warn */
+    if (before != NULL) { /* HG would warn of a second registration */
         rc = HG_Deregister(mid->hg_class, id);
         if (rc != HG_SUCCESS)
             return rc;

@@ -19,8 +19,8 @@
 struct margo_request_struct;
 
 /* HG_Registered_data() of an RPC's id; owned by the instance, from registration
- * until the instance ends, also when the RPC is deregistered: requests may
- * still name it. A later registration of that name reuses the memory. */
+ * until the instance ends. Requests may use the memory after the RPC is
+ * deregistered; a later registration of that name reuses the memory. */
 struct amg_margo_rpc {
     struct amg_link link; /* on the instance's list */
     margo_instance_id mid;
@@ -42,8 +42,8 @@ struct amg_margo_rpc {
 
 struct amg_margo_rpcs {
     hg_rpc_cb_t refuse; /* serves RPCs without a handler; constant */
-    /* Guards all and gone, and is held while an RPC is registered, deregistered
-     * or gets data: the locks of pools and of HG are taken after this lock. */
+    /* Guards `all` and `gone`. Held while an RPC is registered, deregistered or
+     * gets data or a pool: the locks of pools and HG are taken after `lock`. */
     struct amg_lock lock;
     struct amg_list all;
     struct amg_map gone; /* deregistered RPCs, by id */
@@ -78,8 +78,8 @@ struct amg_margo_services {
 bool amg_margo_services_open(margo_instance_id mid);
 void amg_margo_services_close(margo_instance_id mid);
 
-/* arguments.c: the input and output of a call, with Margo's header in front.
- * Argument of its functions: the struct that HG encodes, decodes or frees. */
+/* arguments.c: the input and output of a call, with Margo's header in front:
+ * the `data` of amg_margo_proc_input() and amg_margo_proc_output(). */
 struct amg_margo_args {
     hg_proc_cb_t proc; /* of the program; NULL: no struct */
     void *user;        /* struct of the program; NULL: header alone */

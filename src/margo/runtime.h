@@ -37,8 +37,8 @@ struct amg_margo_sleep {
     void *arg;
 };
 
-/* Sleeps up to `timeout_ms`, or until a thread becomes ready for the stream, if
- * the runtime tells (amg_margo_runtime_ends_sleeps()). */
+/* Sleeps up to `timeout_ms`. A thread that becomes ready for the stream ends
+ * the sleep, if amg_margo_runtime_ends_sleeps(). */
 hg_return_t amg_margo_runtime_sleep(
     const struct amg_margo_sleep *sleep, unsigned timeout_ms);
 bool amg_margo_runtime_ends_sleeps(void);
@@ -46,12 +46,12 @@ bool amg_margo_runtime_ends_sleeps(void);
 /* The calling thread, as an ABT_thread, if the thread can park; else NULL. */
 void *amg_margo_runtime_self(void);
 
-/* Parks the calling thread, which holds the lock, until any thread unparks it,
- * once. Unlocks as soon as the unpark may come. */
+/* Parks the calling thread, which holds the lock, until another thread unparks
+ * it, once. Releases the lock when the calling thread has left its stack. */
 void amg_margo_runtime_park(void *self, struct amg_bias *lock);
 void amg_margo_runtime_unpark(void *self);
 
-/* May a thread that waits for an eventual free it as soon as woken? */
+/* May a thread that an eventual wakes free the eventual immediately? */
 bool amg_margo_runtime_frees_eventuals(void);
 
 /* Waits for an eventual until the deadline (amg_clock_ns()). False: the

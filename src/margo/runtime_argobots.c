@@ -10,7 +10,7 @@
  * is short, and 1000 wake-ups a second cost 1 % of a core. */
 enum { SHARED_SLEEP_MS = 1 };
 
-/* Sum of the sizes of the pools of the caller's stream. */
+/* Sum of the sizes of the first 8 pools of the caller's stream. */
 static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -77,7 +77,7 @@ bool amg_margo_runtime_must_migrate(void)
 hg_return_t amg_margo_runtime_sleep(
     const struct amg_margo_sleep *sleep, unsigned timeout_ms)
 {
-    /* The total counts the caller, too, while it runs. */
+    /* The total size of its pool counts the running caller, too. */
     if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
         timeout_ms = SHARED_SLEEP_MS;
     return sleep->sleep(sleep->arg, timeout_ms);
@@ -109,7 +109,7 @@ bool amg_margo_runtime_frees_eventuals(void)
     return false;
 }
 
-/* ABT_eventual_timedwait() is not in all versions. */
+/* Not all versions of Argobots have ABT_eventual_timedwait(). */
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns)
 {

@@ -3,8 +3,8 @@
  * program adds; the public calls that add and remove streams.
  *
  * A stream uses its pools (`uses` of struct amg_margo_item) from their lookup
- * until its end: so no pool can be removed while a stream starts or ends that
- * runs it. No lock is held then. */
+ * until the stream has ended. So the pools cannot be removed while the stream
+ * starts or ends, although no lock is held. */
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static bool pools_resolve(margo_instance_id mid, const char *path,
     return is_found;
 }
 
-/* An item with the pools of the plan, and room for `more`. NULL: failed,
+/* An item with the pools of the plan, and room for `more` pools. NULL: failed,
  * logged. */
 static struct amg_margo_item *stream_plan(margo_instance_id mid,
     const char *path, const struct amg_margo_stream_spec *plan, size_t more)
@@ -138,8 +138,8 @@ static hg_return_t stream_schedule(
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-/* Does the stream run the caller, who cannot join it? Then the stream is asked
- * to end when the caller leaves it, and listed to be freed later. */
+/* Does the stream run the caller, which cannot join its own stream? Then the
+ * stream is cancelled: it ends when the caller leaves, and is freed later. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {
@@ -165,7 +165,7 @@ static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 
     if (stream->is_owned && stream_leaves(registry, stream))
         return;
-    /* Before `shown` is taken, which a thread of that stream may hold. */
+    /* Joins before `shown` is taken: a thread of the stream may hold it. */
     if (stream->is_owned)
         error = ABT_xstream_join(handle);
     amg_margo_show_begin(registry);

@@ -2,15 +2,15 @@
 /* Timers of an instance: the heap of armed timers, which the loop fires, and
  * the timers of the program.
  *
- * The loop reads without a lock when the first timer is due. A thread that arms
- * an earlier timer stores that time and then wakes the loop, so that the loop
- * does not sleep beyond that time.
+ * The loop reads the due time of the first timer without a lock. A thread that
+ * arms an earlier timer stores the new due time, and then wakes the loop if the
+ * loop could sleep beyond that time.
  *
  * The loop fires a timer of the program by creating a user-level thread in the
  * timer's pool, or by calling the function itself. A cancel before the thread
  * has begun makes the thread void (it calls nothing), and waits only for a
  * callback that runs. The program, the heap and each such thread have a
- * reference to the timer; the last reference frees it. The memory is reused for
+ * reference; the drop of the last one frees the timer. The memory is reused for
  * timers alone, so that a call with a destroyed timer is recognised. */
 #include "margo/request.h"
 
@@ -130,7 +130,7 @@ bool amg_margo_timer_disarm(
     bool is_firing = true;
     unsigned tries = 0;
 
-    /* fire() may arm the timer again: checks once more when it has returned. */
+    /* Checks once more after fire(), which may arm the timer again. */
     while (!was_armed && is_firing) {
         amg_lock_lock(&timers->lock);
         was_armed = timer->is_armed;
@@ -138,7 +138,7 @@ bool amg_margo_timer_disarm(
             remove_locked(mid, timer);
         is_firing = fires_elsewhere(mid, timer);
         amg_lock_unlock(&timers->lock);
-        /* The loop that runs fire() may need this stream: leaves it. */
+        /* Yields, as the loop that runs fire() may need this stream. */
         if (!was_armed && is_firing) {
             (void)ABT_self_yield();
             amg_back_off(tries++);
@@ -230,7 +230,7 @@ struct margo_timer {
     unsigned refs;
     bool is_started;     /* started, and has not fired */
     unsigned handed_out; /* threads that have not begun */
-    unsigned void_ones;  /* of these, threads that call nothing */
+    unsigned void_ones;  /* threads of `handed_out` that call nothing */
     unsigned cancelling; /* callers in cancel; meanwhile no start succeeds */
     bool is_running;     /* the callback runs; never twice at a time */
     ABT_thread runner;   /* of the callback */
@@ -258,8 +258,8 @@ static void timer_unref_unlock(struct margo_timer *timer, unsigned count)
         amg_attic_put(&attic, timer);
 }
 
-/* Calls the program's function, which is not running. The mutex is locked
- * before; afterwards it is not, and the caller's reference is dropped. */
+/* Calls the program's function, which is not running. The caller has locked the
+ * mutex; timer_call() unlocks the mutex, and drops the caller's reference. */
 static void timer_call(struct margo_timer *timer)
 {
     timer->is_running = true;
@@ -359,7 +359,7 @@ static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
         rc);
     timer_lock(timer);
     timer->handed_out--;
-    if (timer->void_ones > 0) /* by a cancel meanwhile */
+    if (timer->void_ones > 0) /* a cancel has counted this thread */
         timer->void_ones--;
     timer_unref_unlock(timer, 1);
 }
@@ -456,7 +456,7 @@ static void cancel_begin(struct margo_timer *timer)
     if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);
         timer->is_started = false;
-        timer->refs--; /* the program has a reference */
+        timer->refs--; /* not the last: the program has a reference */
     } else {
         timer_lock(timer);
     }
@@ -464,8 +464,8 @@ static void cancel_begin(struct margo_timer *timer)
     timer_unlock(timer);
 }
 
-/* Waits for a running callback, unless the callback is the caller. False: the
- * caller cannot wait. */
+/* Waits for a running callback, unless the caller runs in that callback. False:
+ * the caller cannot wait. */
 static bool cancel_end(struct margo_timer *timer)
 {
     ABT_thread self = amg_margo_self();

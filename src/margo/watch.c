@@ -12,8 +12,8 @@
  * loop makes rounds or sleeps in HG_Progress(), and logs the waits when the
  * loop has done neither for AMALGAM_SILENT_MS. A tick sets the next tick while
  * calls, handlers or the finalization wait. A wait that begins just when a tick
- * finds none may have no watch until another wait begins: its log line is late,
- * or missing. A loop that never runs in a stream of the program needs no
+ * finds no waits may have no watch until another wait begins: the log line is
+ * late, or missing. A loop that never runs in a stream of the program needs no
  * watch. */
 #include "margo/loop.h"
 

@@ -29,7 +29,7 @@ static struct amg_lock process_lock AMG_LOCK_KEPT;
 /* Publishes `process_binding`: release store after the binding was read,
  * acquire load before its use. */
 static atomic_bool process_is_read;
-/* Set by the first refusal: later ones have the same cause. */
+/* Set by the first refusal: later refusals have the same cause. */
 static atomic_bool has_warned;
 
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
@@ -73,9 +73,9 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
                            amg_bind_app_threads() > amg_cpuset_count(binding));
 }
 
-/* The places of all OpenMP threads: together, what the launcher bound the
- * process to. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not asked,
- * as it may bind the calling thread then. */
+/* The union of the places of all OpenMP threads, which is the binding that the
+ * launcher gave. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not
+ * asked, since the question may make it bind the calling thread. */
 static void openmp_places(struct amg_cpuset *ret_set)
 {
     int (*const count)(void) =
@@ -110,7 +110,7 @@ const struct amg_cpuset *amg_bind_process(void)
     if (!atomic_load_explicit(&process_is_read, memory_order_relaxed)) {
         struct amg_cpuset set;
 
-        /* The binding of the first thread, not of the caller. */
+        /* getpid() is the first thread: the caller may be bound otherwise. */
         if (amg_bind_thread_get(getpid(), &set) == 0) {
             if (is_bound_by_openmp(&set))
                 openmp_places(&set);

@@ -5,18 +5,18 @@
 
 #include "affinity/policy.h"
 
-/* The binding that the launcher gave to this process, read by the first call,
- * which must come before threads are started. Any thread. */
+/* The binding that the launcher gave to this process; empty: not known. Read by
+ * the first call, which must come before threads are started. Any thread. */
 const struct amg_cpuset *amg_bind_process(void);
 
-/* Pins the calling thread to the core of `slot`; a slot without a core means
- * the binding of the process. False: not pinned, because the system refused
- * (the first refusal of the process is logged) or `machine` is not this one. */
+/* Pins the calling thread to the core of `slot`, or without a core to all cores
+ * of the process. False: not pinned, because the system refused (the first
+ * refusal is logged) or `machine` is not the one that the process runs on. */
 bool amg_bind_core_slot(const struct amg_machine *machine,
     const struct amg_core_slot *slot, const char *who);
 
 /* Sets or reads the binding of a thread of this process, by its system id (0:
- * the calling one). 0 or errno. */
+ * the calling thread). Returns 0 or errno. */
 int amg_bind_thread(int tid, const struct amg_cpuset *set);
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set);
 

@@ -50,7 +50,7 @@ const char *amg_cpuset_format(
     const struct amg_cpuset *set, char *ret_text, size_t cap)
 {
     size_t len = 0;
-    size_t whole = 0; /* length of the runs that leave room for dots */
+    size_t whole = 0; /* length of the runs that leave room for "..." */
 
     if (cap > 0)
         ret_text[0] = '\0';

@@ -28,7 +28,7 @@ struct amg_nic {
     bool is_everywhere;          /* locality unknown: `near` is empty, or all */
 };
 
-/* Owned by the loader; constant afterwards. */
+/* Owned by the loader; constant once loaded. */
 struct amg_machine {
     struct amg_pu *pus; /* in the order of the machine: hardware threads of a
                          * core, package, and so on are adjacent */
@@ -49,7 +49,7 @@ const struct amg_nic *amg_machine_nic(
 
 /* The NICs of the machine, nearest to `binding` first, as indices into `nics`;
  * `turn` (a rank's number within its node) rotates NICs of equal distance, so
- * that ranks begin with different ones. `ret_order` has room for nic_count. */
+ * that ranks begin with different NICs. `ret_order` has room for nic_count. */
 void amg_machine_nic_order(const struct amg_machine *machine,
     const struct amg_cpuset *binding, uint32_t turn, uint32_t *ret_order);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Map of a node: which hardware threads its programs use, by the bindings and
- * threads of its ranks. */
+/* Map of a node: the hardware threads that its programs use, computed from the
+ * bindings and thread counts of its ranks. */
 #include "affinity/policy.h"
 
 #include <string.h>
 
 #include "base/assert.h"
 
-/* The cpus that a rank may run on: its binding, or if that is not known
- * (false), any usable cpu. */
+/* The cpus that a rank may run on: its binding. False: the binding is not
+ * known, so the rank may run on any usable cpu. */
 static bool map_range(
     const struct amg_node_map *map, uint32_t rank, struct amg_cpuset *ret_range)
 {
@@ -19,8 +19,8 @@ static bool map_range(
     return false;
 }
 
-/* Without a topology the cgroup's cpus are not known: then all ranks may use
- * the cpus that some rank is bound to, and so find the same map. */
+/* Without a topology the cgroup's cpus are not known. Instead all ranks may use
+ * the cpus that some rank is bound to: all ranks compute the same map. */
 static void usable_find(struct amg_node_map *map)
 {
     const struct amg_machine *machine = map->machine;
@@ -47,7 +47,7 @@ static uint16_t leader_of(struct amg_node_map *map, uint16_t index)
     return index;
 }
 
-/* Joins the groups of the hardware threads of `set`. */
+/* Joins the groups of the hardware threads of `set` to one group. */
 static void set_join(struct amg_node_map *map, const struct amg_cpuset *set)
 {
     uint16_t group = AMG_NO_GROUP;

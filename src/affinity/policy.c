@@ -2,14 +2,14 @@
 /* Placement of the library's threads on the cores of a node.
  *
  * The policy places the progress threads of all ranks of the node on one map;
- * threads whose cores the user named come first. All ranks find the same map,
- * and each takes its own thread from the map.
+ * threads whose cores the user named come first. All ranks compute the same
+ * map, and each rank reads the place of its own thread from the map.
  *
- * The policy goes level by level: first the threads that find an idle core in
- * the binding of their rank, last the threads that go far, so that no rank
- * takes a core that is near to another rank. Within a level the ranks choose in
- * their order, unused cores first. A thread that finds no idle core shares one,
- * as the thread mostly sleeps. */
+ * The policy goes level by level: first it places the threads that find an idle
+ * core in the binding of their rank, last those that find an idle core far away
+ * only. So no rank takes a core that is near to another rank. Within a level
+ * the ranks choose in their order, unused cores first. A thread that finds no
+ * idle core shares one, as the thread mostly sleeps. */
 #include "affinity/policy.h"
 
 #include <ctype.h>
@@ -51,7 +51,7 @@ enum nearness {
 struct pick {
     uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
-    bool is_asked;  /* the user asked for "none" */
+    bool is_asked;  /* not pinned, as the user asked for "none" */
 };
 
 #define PICK_NOWHERE                                                           \
@@ -138,9 +138,9 @@ static enum harm harm_of(const struct amg_node_map *map,
     return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
 
-/* Order of otherwise equal hardware threads: cores of a binding from the last
- * on, as programs fill it from the first on; other cores from the first on;
- * within a core, the first idle hardware thread comes first. */
+/* Order of otherwise equal hardware threads: the last core of a binding first,
+ * since programs fill a binding from the first core on; other cores from the
+ * first core on; in a core, the first idle hardware thread comes first. */
 static uint64_t turn_of(
     const struct amg_node_map *map, uint32_t index, enum nearness level)
 {
@@ -173,8 +173,8 @@ static uint64_t key_of(const struct amg_node_map *map,
     return key << 16 | at_most(turn_of(map, index, level), 16);
 }
 
-/* The level at which a rank may take a hardware thread: LEVEL_FOREIGN on a
- * core where another group computes, which a thread there slows down. */
+/* The level at which a rank may take a hardware thread: LEVEL_FOREIGN on a core
+ * where a progress thread would slow another group down, else `place`. */
 static enum nearness level_for(const struct amg_node_map *map,
     const struct seeker *seeker, uint32_t index, enum nearness place)
 {
@@ -378,7 +378,7 @@ static void named_place(struct placing *placing)
     }
 }
 
-/* Lets the ranks without a slot look for one at that level. */
+/* Lets the ranks without a slot look for a slot at that level. */
 static void level_place(struct placing *placing, enum nearness level)
 {
     const struct amg_node_map *map = &placing->map;
@@ -501,7 +501,7 @@ static void mode_answer(
                                                     : "idle core");
 }
 
-/* The rule that chose the slot, and what speaks against the slot. */
+/* The rule that chose the slot, and a drawback of the slot. */
 static const char *slot_reason(const struct amg_node_map *map, struct pick pick)
 {
     if (pick.index == AMG_NO_PU)

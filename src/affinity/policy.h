@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement of the library's threads: a pure function of the machine and of all
- * ranks of the node, so that every rank finds the same map. */
+ * ranks of the node, so that every rank computes the same map. */
 #ifndef AMG_AFFINITY_POLICY_H
 #define AMG_AFFINITY_POLICY_H
 
@@ -10,8 +10,8 @@
 /* Ranks with overlapping bindings form a group: their threads may be on any
  * hardware thread of the union. A rank that does not state its number of
  * threads counts as a thread on each core of an exclusive binding, or as one
- * thread in a shared binding. The model fills the cores from the first on, one
- * thread each, and then starts again. */
+ * thread in a shared binding. The map spreads the program threads over the
+ * first hardware threads of all cores, then over the second ones. */
 
 /* The rule that chose the place of a thread; best first. An idle core of the
  * own program comes before an idle sibling of a busy core: a thread that spins
@@ -42,7 +42,7 @@ struct amg_affinity_ask {
     uint32_t rank_count;
     uint32_t self;      /* index of the rank that asks */
     bool has_strangers; /* unknown processes may use cores that no rank is bound
-                         * to: these are taken only if the user named them */
+                         * to: only the user may choose such a core */
     const char *nic;    /* NIC to other nodes; NULL: no other nodes */
     /* Fields of struct amalgam_progress_options, with the environment applied.
      * The policy assumes that all ranks of the node have equal ones. */
@@ -57,7 +57,7 @@ enum { AMG_REASON_CAP = 64, AMG_NOTES_CAP = 256 };
 struct amg_core_slot {
     int32_t cpu;       /* -1: not pinned */
     bool is_dedicated; /* no other thread uses the cpu: the thread may spin */
-    uint32_t sharers;  /* library threads on the cpu, the own one too */
+    uint32_t sharers;  /* library threads on the cpu, including this thread */
     enum amg_slot_rule rule;
     const char *reason; /* a literal: the rule, as "idle core" */
 };
@@ -90,7 +90,7 @@ void amg_policy_place(
 enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
 
 enum amg_pu_use_kind {
-    AMG_PU_OUT,     /* the library may not use it */
+    AMG_PU_OUT,     /* not used, unless the user names the cpu */
     AMG_PU_BUSY,    /* a program runs there */
     AMG_PU_SIBLING, /* idle, on a core where a program runs */
     AMG_PU_CORE,    /* of an idle core of a group's binding */
@@ -101,7 +101,7 @@ enum amg_pu_use_kind {
 struct amg_pu_use {
     uint16_t group; /* index of its group's first pu; or AMG_NO_GROUP */
     uint16_t used;  /* threads of the library on it */
-    uint8_t order;  /* number among the pus of its core and group */
+    uint8_t order;  /* number among the pus of its group on its core */
     uint8_t kind;
 };
 
@@ -114,18 +114,18 @@ struct amg_group {
     bool is_unknown; /* the binding of some of its ranks is not known */
 };
 
-/* Plain data of some ten KiB, for the stack of the caller. */
+/* Plain data of 33 KiB, for the stack of the caller. */
 struct amg_node_map {
     const struct amg_affinity_ask *ask;
     const struct amg_machine *machine;
     const struct amg_nic *nic; /* NULL: none, or equally near to all */
-    struct amg_cpuset usable;  /* what any rank may use */
+    struct amg_cpuset usable;  /* cpus that any rank may use */
     struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
     struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first pu */
     uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
-    uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core;
-                                            * AMG_NO_GROUP */
-    uint16_t index_of[AMG_CPUS_MAX];       /* of a cpu; AMG_NO_PU */
+    uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core,
+                                            * or AMG_NO_GROUP */
+    uint16_t index_of[AMG_CPUS_MAX];       /* pu of a cpu, or AMG_NO_PU */
 };
 
 void amg_node_map_init(

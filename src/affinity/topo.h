@@ -6,11 +6,11 @@
 #include "affinity/machine.h"
 #include "mercury_core_types.h"
 
-/* The machine this process runs on, loaded at the first call and kept for all
- * (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL: without
- * hwloc, or if hwloc fails, returns a flat machine, and warns once with the
- * reason: each cpu is a core, and the cpus that the process is bound to are
- * allowed. The first call takes milliseconds. Any thread. */
+/* The machine this process runs on, loaded at the first call and kept for later
+ * calls (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL:
+ * without hwloc, or if hwloc fails, warns once with the reason, and returns a
+ * flat machine: each cpu is a core, and the cpus that the process is bound to
+ * are allowed. The first call takes milliseconds. Any thread. */
 const struct amg_machine *amg_topo_this(void);
 
 enum amg_topo_source {
@@ -20,7 +20,7 @@ enum amg_topo_source {
 };
 
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
- * On failure *ret_reason says why: a static string, or that of strerror().
+ * On failure *ret_reason says why: a static string, or one of strerror().
  * HG_INVALID_ARG: hwloc refuses `text`, or fails; HG_OPNOTSUPPORTED: no hwloc;
  * HG_NOMEM. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Machine as hwloc describes it, copied into plain data.
  *
- * Then the topology is destroyed: hwloc's objects take some hundred bytes for
- * each hardware thread and cache. */
+ * The topology is destroyed after the copy: hwloc's objects take some hundred
+ * bytes for each hardware thread and cache. */
 #include "affinity/topo.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/log.h"
 
 /* Numbers the objects of one kind above the hardware threads, in the order of
- * the hardware threads: those of one object are adjacent. */
+ * the hardware threads: the hardware threads of one object are adjacent. */
 struct numbers {
     hwloc_obj_t last;
     uint32_t count;
@@ -73,7 +73,7 @@ static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
     return best;
 }
 
-/* Numbers beyond the limit become the last one: no known machine has so many
+/* Numbers beyond the limit become the last number: no known machine has so many
  * nodes. */
 static uint16_t numa_cut(uint16_t number)
 {
@@ -196,8 +196,8 @@ static void env_check(hwloc_topology_t topology)
 }
 
 /* Leaves out components of hwloc that finding NICs does not need: displays
- * ("gl" connects to ten of X11), GPUs, names of PCI devices. A call fails where
- * hwloc lacks the component, which is no error. */
+ * ("gl" tries ten displays of X11), GPUs, names of PCI devices. A call fails
+ * where hwloc lacks the component, which is no error. */
 static void components_exclude(hwloc_topology_t topology)
 {
     static const char *const names[] = {
@@ -208,7 +208,7 @@ static void components_exclude(hwloc_topology_t topology)
             topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, names[i]);
 }
 
-/* Loads the topology of `source`. 0, or -1 as hwloc. */
+/* Loads the topology of `source`. Returns 0, or -1 as hwloc does. */
 static int topology_load(
     hwloc_topology_t topology, enum amg_topo_source source, const char *text)
 {

@@ -97,7 +97,7 @@ hg_return_t amalgam_addr_get_rank(
     return HG_SUCCESS;
 }
 
-/* The rank in the class of rank `rank` of `comm`; or MPI_UNDEFINED. */
+/* Translates `rank` of `comm` to a rank of the class, or MPI_UNDEFINED. */
 static hg_return_t rank_translate(
     struct amg_domain *domain, MPI_Comm comm, int rank, int *ret_rank)
 {
@@ -186,8 +186,8 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
 
 enum { CONTEXTS_MAX = 256 };
 
-/* Reads the options that the program's version of the struct has; false when
- * the struct was not set by the initializer. */
+/* Reads the options that the program's version of the struct has. False: the
+ * struct has the size of no known version, so no initializer has set it. */
 static bool options_read(
     const struct amalgam_options *options, struct amalgam_options *ret_options)
 {

@@ -9,7 +9,7 @@
 #include "bulk/bulk.h"
 #include "mpi_backend/mpi_public.h"
 
-/* No memory is mapped below this address: vm.mmap_min_addr, and C's NULL. */
+/* Linux maps no memory below this address (vm.mmap_min_addr). */
 #define ADDRESS_MIN 4096u
 
 /* Argument of segments_fill(). */
@@ -18,9 +18,9 @@ struct filling {
     void *buf;
 };
 
-/* To detect a type that is not committed, or invalid, this packs 0 elements of
- * it, over a communicator that returns errors: cheap, and never aborts. Open
- * MPI does not look at the type in MPI_Pack_size(). */
+/* Packs 0 elements of the type, which fails if the type is not committed, or
+ * invalid. The communicator returns errors, so MPI does not abort. Open MPI
+ * does not check the type in MPI_Pack_size(). */
 static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
 {
     MPI_Comm comm = amg_mpi_comm(cls->domains[AMG_ROUTE_MPI]);
@@ -44,7 +44,7 @@ static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
     return false;
 }
 
-/* Do all bytes have an address? */
+/* Do all bytes have valid addresses? */
 static bool places_are_valid(const void *buf, int64_t low, int64_t high)
 {
     uint64_t base = (uint64_t)(uintptr_t)buf;

@@ -33,7 +33,7 @@ static hg_return_t lists_reserve(struct amg_mpi_api_contents *contents)
 
     if (block == NULL)
         return HG_NOMEM;
-    contents->block = block; /* the widest first, so that all are aligned */
+    contents->block = block; /* widest elements first, to align all lists */
     contents->counts = (MPI_Count *)(void *)block;
     contents->addrs = (MPI_Aint *)(void *)(block + counts_len);
     contents->types = (MPI_Datatype *)(void *)(block + counts_len + addrs_len);
@@ -95,7 +95,7 @@ static int64_t comm_contents_count(
     return contents->is_large ? contents->counts[i] : contents->ints[i];
 }
 
-/* Displacement `i` in bytes; large counts have `before` numbers before it. */
+/* Displacement `i` in bytes, number `before` + `i` of the large counts. */
 static int64_t comm_contents_bytes(
     const struct amg_mpi_api_contents *contents, int64_t before, int64_t i)
 {
@@ -111,12 +111,12 @@ static int64_t comm_contents_bytes(
 
 /* The elements of one dimension that belong to the subarray or process. */
 struct span {
-    int64_t size;   /* of the whole grid */
+    int64_t size;   /* elements of the whole grid */
     int64_t start;  /* the first element of the part */
     int64_t len;    /* elements in a row */
     int64_t rows;   /* number of rows of that length */
-    int64_t period; /* elements from start to start of the rows */
-    int64_t rest;   /* elements in one more row, shorter */
+    int64_t period; /* elements from the start of a row to the next start */
+    int64_t rest;   /* elements of a last, shorter row; 0: no such row */
 };
 
 static hg_return_t refuse_size(void)
@@ -125,7 +125,7 @@ static hg_return_t refuse_size(void)
     return HG_INVALID_ARG;
 }
 
-/* Adds the layout of one dimension; sets `step` for the next one. */
+/* Adds the layout of one dimension; sets `step` for the next dimension. */
 static hg_return_t span_apply(
     const struct span *span, int64_t *step, struct amg_mpi_api_layout *layout)
 {
@@ -203,8 +203,8 @@ static void span_distribute(
     }
 }
 
-/* The place of `rank` in dimension `dim`: the last dimension counts fastest,
- * whatever the order of the elements. */
+/* The coordinate of `rank` in dimension `dim` of the processes: the last
+ * dimension varies fastest, for each order of the elements. */
 static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
 {
     int64_t i = 0;
@@ -230,8 +230,8 @@ static void span_of_process(
         coord_of(ints[1], procs, dims, dim), ret);
 }
 
-/* Turns the layout of an element of this `extent` into that of the part.
- * Errors as in layout.h. */
+/* Turns the layout of an element of this `extent` into the layout of the part
+ * of the grid. Errors as in layout.h. */
 static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
 {
@@ -257,13 +257,13 @@ static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
 
 /* Types are nested to any depth: the walk keeps its levels on the heap, so that
  * depth costs no stack. A level first gets the layout of its element type, then
- * computes its own layout from that; a struct does so for each member. Adjacent
+ * computes its own layout from it; a struct does so for each member. Adjacent
  * bytes are merged into runs at once, so that an outer level never sees the
- * elements of a dense inner one. */
+ * elements of a dense inner level. */
 
 /* A type of the walk, on the heap while the walk visits its element types. */
 struct level {
-    struct level *up; /* NULL: the type asked for */
+    struct level *up; /* the enclosing type; NULL: the outermost type */
     MPI_Datatype type;
     struct amg_mpi_api_contents contents;
     int64_t member; /* the next member whose layout is needed */
@@ -383,7 +383,7 @@ static hg_return_t indexed_build(struct level *level)
     return rc;
 }
 
-/* Computes the layout of a level from that of its only element type. */
+/* Computes the layout of a level from the layout of its only element type. */
 static hg_return_t level_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -420,7 +420,7 @@ static hg_return_t level_build(struct level *level)
     }
 }
 
-/* Adds members of a struct, until one has another type than `part`. */
+/* Adds members of a struct, until a member has another type than `part`. */
 static hg_return_t members_add(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -461,7 +461,7 @@ static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
     return rc;
 }
 
-/* On an error no level was added. */
+/* Adds a level on top. On an error no level was added. */
 static hg_return_t level_push(MPI_Datatype type, struct level **top)
 {
     struct level *level = amg_mem_zalloc(sizeof(*level));
@@ -498,7 +498,7 @@ static void level_pop(struct level **top)
     amg_mem_free(level);
 }
 
-/* Returns the layout of the topmost level. */
+/* Removes the topmost level; its layout goes to the next level, or to `ret`. */
 static void level_deliver(struct level **top, struct amg_mpi_api_layout *ret)
 {
     struct level *level = *top;

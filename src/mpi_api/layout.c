@@ -64,7 +64,7 @@ static bool reach_of(const struct amg_mpi_api_layout *layout, int64_t times,
            amg_checked_add(ret_reach->high, at, &ret_reach->high);
 }
 
-/* Extends the bounds of `layout` by those of an addition. */
+/* Extends the bounds and length of `layout` by an addition. */
 static bool reach_join(
     struct amg_mpi_api_layout *layout, const struct reach *reach)
 {
@@ -91,7 +91,7 @@ static bool has_seam(const struct amg_mpi_api_layout *layout, int64_t step)
     return first->at + step == end;
 }
 
-/* Runs of `times` copies of `pieces` runs; `is_joined`: the copies touch. */
+/* Runs in `times` copies of `pieces` runs; `is_joined`: the copies touch. */
 static uint64_t pieces_count(uint64_t pieces, int64_t times, bool is_joined)
 {
     if ((uint64_t)times > UINT32_MAX || pieces > UINT32_MAX)
@@ -132,7 +132,7 @@ static hg_return_t runs_reserve(
     return HG_SUCCESS;
 }
 
-/* Appends a run; the room is allocated. */
+/* Appends a run, or extends the last one; the room is allocated. */
 static inline void run_push(
     struct amg_mpi_api_run *runs, uint64_t *count, int64_t at, int64_t len)
 {

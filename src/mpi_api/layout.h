@@ -4,8 +4,8 @@
  *   runs     [at, at + len)  [at, at + len) ...    merged where they touch
  *   copies   how often all runs are repeated, `stride` bytes apart
  *
- * The copies are written out only when something else follows them: a vector of
- * a million rows is one run until it is asked for its segments. */
+ * Copies become runs only when other runs follow: a vector of a million rows
+ * stays one run with a million copies until its segments are written. */
 #ifndef AMG_MPI_API_LAYOUT_H
 #define AMG_MPI_API_LAYOUT_H
 
@@ -28,7 +28,7 @@ static inline bool amg_checked_mul(
     return !__builtin_mul_overflow(one, other, ret_product);
 }
 
-/* Offsets are from the address that the datatype is used with. */
+/* Offsets count from the buffer that the program passes with the datatype. */
 struct amg_mpi_api_run {
     int64_t at;
     int64_t len; /* > 0 */
@@ -51,13 +51,13 @@ void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout);
 
 /* All functions that follow may return HG_INVALID_ARG (an offset or the length
  * exceeds 64 bits), HG_OVERFLOW (more runs than a descriptor can hold), both
- * with a line in the log, and HG_NOMEM; then only fini is allowed. */
+ * with a line in the log, and HG_NOMEM; after an error only fini is allowed. */
 
 /* Adds `len` bytes at `at`; 0 adds nothing. */
 hg_return_t amg_mpi_api_layout_add_run(
     struct amg_mpi_api_layout *layout, int64_t at, int64_t len);
-/* Adds `times` (>= 0) copies of `other`, the first moved by `at`, each of the
- * next by `step` more. */
+/* Adds `times` (>= 0) copies of `other`: the first copy is moved by `at`, each
+ * further copy by `step` more. */
 hg_return_t amg_mpi_api_layout_add(struct amg_mpi_api_layout *layout,
     const struct amg_mpi_api_layout *other, int64_t times, int64_t step,
     int64_t at);
@@ -69,15 +69,15 @@ hg_return_t amg_mpi_api_layout_shift(
 
 /* Number of segments when written out; UINT64_MAX: 2^32 or more. */
 uint64_t amg_mpi_api_layout_count(const struct amg_mpi_api_layout *layout);
-/* Writes the segments; `low` and `high` may be added to `base`. */
+/* Writes the segments; `base` plus `low`, or plus `high`, must not overflow. */
 void amg_mpi_api_layout_fill(const struct amg_mpi_api_layout *layout,
     uint64_t base, struct amg_segment *ret_segments);
 
 /* MPI returns the arguments of a constructor in lists. A call of MPI-4 for
  * large counts has all counts and displacements in `counts`, other calls have
- * them in `ints` and `addrs`. Functions of flatten.c hide that. */
+ * them in `ints` and `addrs`. Functions of flatten.c hide the difference. */
 
-/* Owned by the reader, with references to the types that are not predefined. */
+/* Owned by its user, with references to the types that are not predefined. */
 struct amg_mpi_api_contents {
     int combiner;  /* MPI_COMBINER_VECTOR, ... */
     bool is_large; /* made by a call with large counts */

@@ -2,8 +2,8 @@
 /* Margo instance over the ranks of a communicator.
  *
  * The loop of the instance is a user-level thread, which calls MPI in the OS
- * thread of its stream: below MPI_THREAD_MULTIPLE that must be the stream of
- * the thread that opened the instance. Handlers of other streams only post,
+ * thread of its stream: below MPI_THREAD_MULTIPLE its stream must be the stream
+ * of the thread that opened the instance. Handlers of other streams only post,
  * which any stream may do from MPI_THREAD_FUNNELED on (the driver keeps their
  * posts until the loop polls). */
 #include "amalgam_margo.h"
@@ -77,7 +77,7 @@ static hg_class_t *class_open(void *arg, const char *address, bool is_listening,
             "opens its own; leave na_class NULL");
         return NULL;
     }
-    /* Margo's threads make progress, or those that the program has named. */
+    /* Margo's loop makes progress, unless the program has chosen a mode. */
     if (init.progress == AMALGAM_PROGRESS_AUTO)
         init.progress = AMALGAM_PROGRESS_CALLER;
     if (amg_init_class(&init, &cls) != HG_SUCCESS)

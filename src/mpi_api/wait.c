@@ -15,10 +15,10 @@
 #include "mpi_backend/mpi_public.h"
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
- * descriptor (core/wait_policy.c): on a core of its own without pause for 200
- * ms; on a shared core it yields for 0.1 ms, and then blocks for 1 ms between
- * two polls, for 5 ms once nothing has come for 20 ms. A wait blocks in the
- * wait of a context, which an arrival ends. */
+ * descriptor (core/wait_policy.c). On a core of its own it polls without pause
+ * for 200 ms; on a shared core it yields for 0.1 ms. It then blocks for 1 ms
+ * between two polls, and later for 5 ms (on a shared core: after 20 ms without
+ * events). A wait blocks in the wait of a context, which an arrival ends. */
 
 #define YIELD_NS 100000ull /* before the first timed wait on a shared core */
 
@@ -77,7 +77,7 @@ static hg_context_t *context_next(struct serve *serve)
     return context;
 }
 
-/* Blocks until a context has events; only briefly if there are several
+/* Blocks until the context has events, up to 5 ms, or 1 ms if there are several
  * contexts. */
 static void nap(
     struct serve *serve, hg_context_t *context, uint64_t ns, uint64_t left_ns)
@@ -96,8 +96,8 @@ static void nap(
 }
 
 /* Serves all contexts once. If nothing happened, yields or blocks by the
- * policy: until a context has events, the deadline, or the next poll of MPI,
- * which has no notification. `now_ns` is the current time. */
+ * policy, at most until the deadline or the next poll of MPI, which notifies
+ * nobody. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -119,8 +119,8 @@ static void comm_serve_turn(
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
     } else if (step.kind == AMG_WAIT_SLEEP) {
-        /* Yields first: an operation shorter than a timed wait is then seen
-         * sooner. */
+        /* Yields first: the end of an operation that is shorter than a timed
+         * wait is seen sooner. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();
         else if (now_ns < deadline_ns)
@@ -129,22 +129,22 @@ static void comm_serve_turn(
 }
 
 /* The communicator of a request is not known, so MPI may call the error handler
- * of that communicator, of the world, or of the process. MPI_Testall calls no
- * handler of the communicator, but leaves the error in the status. The other
- * two handlers are replaced during the call. */
+ * of that communicator, of MPI_COMM_WORLD or of MPI_COMM_SELF. MPI_Testall
+ * calls no handler of the communicator, but leaves the error in the status. The
+ * other two handlers are replaced during the call. */
 
 enum { HANDLERS = 2 };
 
-/* Replaced error handlers: the first thread in MPI saves them, the last
- * restores them. */
+/* Replaced error handlers: the first thread that enters MPI saves the handlers,
+ * the last thread that leaves MPI restores them. */
 static struct {
     struct amg_lock lock; /* guards all below */
     unsigned users;
     MPI_Errhandler theirs[HANDLERS];
 } aside;
 
-/* Handlers that MPI calls for errors without a communicator: that of the world
- * before MPI-4, since then that of MPI_COMM_SELF. */
+/* Communicators whose handlers MPI calls for errors without a communicator:
+ * MPI_COMM_WORLD before MPI-4, MPI_COMM_SELF since then. */
 static MPI_Comm handler_comm(unsigned i)
 {
     return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;

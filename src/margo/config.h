@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The configuration of an instance: the JSON text and the arguments of
- * margo_init(), with the defaults. Unknown keys and hints get a warning with
- * their path. Also the requested pools and streams, before they exist. */
+ * margo_init(), with the defaults; and the plan of the pools and streams that
+ * pools.c creates. The log warns of unknown keys and hints, with their path. */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
 
@@ -41,8 +41,8 @@ struct amg_margo_pool_spec {
     void *made;       /* the ABT_pool, once created by pools.c */
 };
 
-/* A reference to a pool by name, or by index if `name` is NULL; an index of -1:
- * the default. */
+/* A reference to a pool by name, or by index if `name` is NULL; index -1 is the
+ * default pool. */
 struct amg_margo_pool_ref {
     const char *name;
     int index;
@@ -73,7 +73,7 @@ void amg_margo_stream_spec_free(struct amg_margo_stream_spec *plan);
 bool amg_margo_pool_ref_read(const struct amg_margo_log *log, const char *path,
     struct json_object *value, struct amg_margo_pool_ref *ret_ref);
 
-/* Is the array absent, or its length possible? If not, that is logged. */
+/* Is the length of the array, if given, allowed? If not, logs the length. */
 bool amg_margo_config_array_check(const struct amg_margo_log *log,
     const char *path, struct json_object *array, size_t least);
 /* Logs that there is no memory for a field, and returns false. */
@@ -83,11 +83,11 @@ bool amg_margo_config_no_memory(
 /* Name of the stream of the thread that opens an instance, and of its pool. */
 extern const char amg_margo_primary_name[];
 
-/* Is the name valid? If not, the reason is logged. */
+/* Is the name valid? If not, logs the reason. */
 bool amg_margo_name_is_valid(
     const struct amg_margo_log *log, const char *path, const char *name);
 
-/* The words of the JSON text. */
+/* The word of the JSON text for a value. */
 const char *amg_margo_pool_kind_name(int kind);
 const char *amg_margo_pool_access_name(int access);
 const char *amg_margo_sched_kind_name(int kind);
@@ -125,7 +125,7 @@ struct amg_margo_config {
     bool is_spindown_given;
     unsigned handle_cache_size; /* 256 */
     unsigned
-        max_handlers; /* further requests wait; 0: no limit; not in Margo */
+        max_handlers; /* limit of handlers that run; 0: none; not in Margo */
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
@@ -136,14 +136,14 @@ struct amg_margo_config {
     bool is_stack_size_given;
     bool
         wants_lazy_stacks; /* without effect: stacks are always mapped lazily */
-    const char *bucket_policy;   /* of the plumber; only reported: */
+    const char *bucket_policy;   /* of the section "plumber", only reported: */
     const char *nic_policy;      /* src/affinity chooses NICs */
     struct hg_init_info hg_init; /* strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.c */
 };
 
-/* Reads the pools, streams and references to pools of the text; its other
- * fields were read before. False: refused, or no memory; logged. */
+/* Reads the pools, streams and references to pools of the text, after all other
+ * fields of the text. False: refused, or no memory; logged. */
 bool amg_margo_plan_read(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
@@ -169,9 +169,9 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* Size of stacks: of the environment, the running runtime, or the
- * configuration, in this order; `ret_count`: stacks kept, likewise without the
- * runtime. */
+/* Size of stacks: from the environment, else from the runtime, if that runs,
+ * else from the configuration. `ret_count`: number of stacks that a stream
+ * keeps, from the environment, else from the configuration. */
 size_t amg_margo_environment_stacks(
     const struct amg_margo_config *config, unsigned *ret_count);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finalization of an instance, which any thread may request.
  *
- *   step                              by
- *   prefinalize callbacks             the first caller; from a callback of the
- *                                     loop, a thread created for that
- *   calls and handlers end, other     the loop, which still runs; in a job,
- *   ranks reach the same point        until all ranks are there
- *   stop: finalize callbacks          a waiting thread in none of the streams
- *                                     that end; else the loop
- *   without references: class and     that thread, or the one that releases
- *   context are closed                the last reference
- *   then the loop is joined, streams  a waiting thread, or that which releases
- *   and pools end                     the last reference, if it runs in none
- *                                     of these streams
+ *   step                              performed by
+ *   prefinalize callbacks             the first caller; if a callback of the
+ *                                     loop is the caller, a new thread
+ *   wait until calls and handlers     the loop, which still runs
+ *   have ended; in a job, until all
+ *   ranks have come to this step
+ *   finalize callbacks                a waiting thread that runs in none of the
+ *                                     streams that end; else the loop
+ *   close class and context, once     the thread of the step before, or the
+ *   there are no references           thread that releases the last reference
+ *   join the loop, end the streams    a waiting or a releasing thread, if it
+ *   and pools                         runs in none of these streams
  *
  * So a handler can request the end, and a thread that waits for the end does
  * the rest. A thread that runs handlers or callbacks of the instance never
@@ -68,8 +68,8 @@ static void change_notify(margo_instance_id mid)
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-/* Waits for a change, with the mutex locked; logs now and then that the end
- * waits for `what`. NULL: for the loop, of whose silence watch.c warns. */
+/* Waits for a change, with the mutex locked; logs each AMALGAM_SILENT_MS that
+ * the end waits for `what`. NULL: no log, as watch.c warns of a silent loop. */
 static void change_await(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
@@ -123,7 +123,7 @@ void amg_margo_close_network(margo_instance_id mid)
     amg_margo_monitoring_close(mid);
 }
 
-/* Notes whether the calling thread runs callbacks. */
+/* Notes that the calling thread runs callbacks, or has run them. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = amg_margo_self();
@@ -187,14 +187,14 @@ static void before_run(void *arg)
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
-    /* The lock keeps the context open until the loop has been woken. */
+    /* loop_ended() takes the lock, so the context is open at the wake-up. */
     finalize_lock(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);
     finalize_unlock(mid);
 }
 
-/* Begins finalization. False: another call has begun finalization before. */
+/* Begins the finalization. False: an earlier call has begun it. */
 static bool finalize_begin(margo_instance_id mid)
 {
     bool is_first = false;
@@ -230,8 +230,8 @@ static void wait_log(
     amg_margo_handles_log(mid);
 }
 
-/* Have all calls and handlers of this process ended? Cancels calls after the
- * time limit; after a second one gives up, and returns true. */
+/* Have all calls and handlers of this process ended? After the time limit,
+ * cancels calls; after a second time limit, gives up and returns true. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =
@@ -304,8 +304,8 @@ static void close_rest(margo_instance_id mid)
     amg_margo_config_free(mid->config);
 }
 
-/* Ends streams and pools, once; called by a thread that runs in no such
- * stream. */
+/* Ends streams and pools, once; called by threads that run in none of these
+ * streams. */
 static void streams_end(margo_instance_id mid)
 {
     bool is_mine = false;
@@ -374,8 +374,8 @@ const struct amg_margo_loop_end amg_margo_finalize_of_loop = {
     .ended = loop_ended,
 };
 
-/* Waits for the end of the loop, and does the remaining steps; called by a
- * thread that may wait. */
+/* Waits for the end of the loop, and does the remaining steps; called only by
+ * threads for which may_wait() is true. */
 static void finalize_finish(margo_instance_id mid)
 {
     bool ends_streams = may_end_streams(mid);
@@ -416,10 +416,10 @@ static void finish_or_refuse(margo_instance_id mid, const char *caller)
             caller);
 }
 
-/* May a running handler wait for the caller, for example a thread that the
- * handler has started? Then the caller does not wait, and the loop ends the
- * instance after the last handler. The primary thread waits all the same:
- * MPI_Finalize() may follow. */
+/* May a running handler wait for the calling thread, for example because the
+ * handler has started that thread? If so, the caller does not wait, and the
+ * loop ends the instance after the last handler. The primary thread always
+ * waits, because MPI_Finalize() may follow. */
 static bool may_be_awaited(margo_instance_id mid)
 {
     ABT_bool is_primary = ABT_FALSE;
@@ -500,12 +500,12 @@ hg_return_t margo_instance_release(margo_instance_id mid)
 
 /* For thallium.hpp: the end of an instance whose last engine goes away.
  *
- * Thallium up to 0.5 waited in the destructor of a server's engine until
- * finalize() was called, so a program's main() could end there; Thallium 0.16
- * ends nothing there. A server that no process can call has no reason to wait:
- * without an RPC of the program and without remote shutdown it ends at once,
- * even if asked to wait. A server that waits logs that after a second, by a
- * timer of its loop; at the latest the end fires the timer, as not due. */
+ * In Thallium up to 0.5 the destructor of a server's engine waited until
+ * finalize() was called, so main() could simply return; in Thallium 0.16 the
+ * destructor ends nothing. Here the destructor does not wait for a server that
+ * no process can call: without an RPC of the program and without remote
+ * shutdown the instance ends at once. A server that waits logs the wait after a
+ * second, by a timer; the end of the instance fires a timer that remains. */
 enum { LOG_AFTER_MS = 1000 };
 
 /* A thread that waits for the end; on that thread's stack. */

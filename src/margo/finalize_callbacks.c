@@ -9,7 +9,7 @@
 #include "margo/instance.h"
 #include "margo/loop.h"
 
-/* A function that is called while the instance ends; owned by its list. */
+/* A function to call while the instance ends; owned by the list. */
 struct callback {
     struct amg_link link;
     const void *owner; /* NULL: of no provider */
@@ -23,7 +23,7 @@ static struct amg_list *list_of(margo_instance_id mid, bool before)
                   : &mid->finalize->callbacks.after;
 }
 
-/* `caller`: the public call, for the log. */
+/* `caller`: the name of the public function, for the log. */
 static void callback_push(margo_instance_id mid, bool before, const void *owner,
     margo_finalize_callback_t function, void *arg, const char *caller)
 {
@@ -118,7 +118,7 @@ static int callback_top(margo_instance_id mid, bool before, const void *owner,
     return 1;
 }
 
-/* Removes the first callback of a list, or NULL. */
+/* Removes and returns the first callback of a list; NULL: the list is empty. */
 static struct callback *callback_take(margo_instance_id mid, bool before)
 {
     struct amg_link *link = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo's part of each handle (HG_Set_data), and handles kept for later
- * calls. */
+/* Margo's part of each handle (HG_Set_data), and the handles that an instance
+ * keeps for later calls. */
 #ifndef AMG_MARGO_HANDLE_H
 #define AMG_MARGO_HANDLE_H
 
@@ -20,8 +20,8 @@ struct amg_margo_rpc;
 /* Whether the program owns a handle. */
 enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_NONE, /* not given to the program by Margo */
-    AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or
-                            * given to a handler, until the last
+    AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or from the
+                            * start of a handler, until the last
                             * margo_destroy() */
     AMG_MARGO_HANDLE_BACK, /* after the last margo_destroy() */
 };
@@ -29,23 +29,23 @@ enum amg_margo_handle_use {
 /* Margo's part of a handle; owned by the handle, and freed with it. A handle
  * that serves calls keeps its part for later calls. */
 struct amg_margo_handle {
-    struct amg_link link; /* among all of the process */
+    struct amg_link link; /* among all handles of the process */
     hg_handle_t handle;
-    /* Of the handle's present use; the RPC may be deregistered. Written by the
-     * thread that begins a use; amg_margo_handles_log() reads mid, rpc, use and
-     * is_answered at any time: independent values, relaxed. */
+    /* Instance and RPC of the handle's present use, set by the thread that
+     * begins the use. amg_margo_handles_log() reads mid, rpc (which may be
+     * deregistered), use and is_answered at any time: independent, relaxed. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;
     atomic_uint use;  /* enum amg_margo_handle_use */
     atomic_uint refs; /* the program's */
     atomic_bool is_served;
     atomic_bool is_answered; /* served: the program has given an answer */
-    /* Request of the operation in flight, the mark for an abandoned operation
-     * (see call.c), or NULL. */
+    /* Request of the operation in flight; or `abandoned` of call.c, if no
+     * thread waits for the operation any more; or NULL. */
     _Atomic(struct margo_request_struct *) request;
     bool is_timed;   /* the operation in flight has a time limit */
     bool is_refused; /* the target's reply to the last call is an error */
-    hg_return_t ret; /* of the last call */
+    hg_return_t ret; /* result of the last call */
     void *user_data;
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;
@@ -54,16 +54,15 @@ struct amg_margo_handle {
     double created_s;
     double waited_s;
     struct amg_margo_handle *next; /* next of the instance's kept handles */
-    /* Of a served request: its function, and its link in the queue of waiting
-     * requests. */
+    /* Of a served request: its function; where defer_to_handler() leaves the
+     * handle for its handler; and its link in the queue of waiting requests. */
     void (*serve)(hg_handle_t handle);
-    struct amg_margo_handle **left; /* of the handler; see defer_to_handler() */
+    struct amg_margo_handle **left;
     struct amg_link queued;
 };
 
 /* The handles that an instance keeps for later calls, and the queue of requests
- * beyond the limit of concurrent handlers. The macros of margo.h stay thin and
- * call amalgam_margo_serve(), which is public for that reason. */
+ * beyond the limit of concurrent handlers. */
 struct amg_margo_handles {
     struct amg_lock lock; /* guards first, count and cap */
     struct amg_margo_handle *first;
@@ -82,8 +81,8 @@ void amg_margo_handles_init(margo_instance_id mid);
 bool amg_margo_handles_open(margo_instance_id mid);
 /* Called when no call can come any more. */
 void amg_margo_handles_fini(margo_instance_id mid);
-/* Logs the handles that the program never destroyed, by RPC name, and destroys
- * the kept ones; called before the context is destroyed. */
+/* Logs, by RPC name, the handles that the program never destroyed, and destroys
+ * the kept handles; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
 /* False: the handle is NULL or destroyed; logged with the name `call`. */
@@ -101,16 +100,16 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
     return handle == HG_HANDLE_NULL ? NULL : amg_handle_data(handle);
 }
 
-/* The RPC of the handle's present use, also if deregistered meanwhile; NULL: no
- * RPC of Margo. */
+/* The RPC of the handle's present use, also if the RPC was deregistered
+ * meanwhile; NULL: no RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
 /* Begins to serve a request: the program gets its handle, and must call
  * margo_destroy(). NULL: no memory. */
 struct amg_margo_handle *amg_margo_handle_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
-/* Refuses a call whose handle the program destroys without an answer, and logs
- * that. */
+/* Called when the program destroys the handle of a request: if the program has
+ * not answered, refuses the call, and logs that. */
 void amg_margo_handle_abandon(struct amg_margo_handle *data);
 
 /* Visits all handles of the instance, under a lock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening of an instance, the end of its network, and public functions of its
- * class, context, pools and addresses. */
+/* Opening of an instance, and the public functions for the class, the context,
+ * the pools and the addresses of an instance. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ struct whole {
     struct amg_margo_finalize finalize;
 };
 
-/* Handlers that wait keep their callers' credits, and may make further calls:
- * nested calls between two processes need a credit for each level. So an
+/* A handler that waits keeps the credit of its caller, and may make further
+ * calls: nested calls between two processes need a credit for each level. So an
  * instance has more credits than HG's default of 64. */
 enum { CREDITS = 1024 };
 
@@ -73,7 +73,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* Sets the class: given, or opened by the opener, or by the address. */
+/* Sets the class: the given class, or opens one by `opener` or the address. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;
@@ -136,7 +136,7 @@ static bool services_open(
            amg_margo_loop_start(mid, &amg_margo_finalize_of_loop, !has_core);
 }
 
-/* Opens all parts after the runtime has begun. */
+/* Opens all parts, after the runtime of user-level threads has started. */
 static bool parts_open(
     margo_instance_id mid, const struct open_args *args, bool is_first)
 {
@@ -408,7 +408,7 @@ hg_return_t margo_addr_to_string(
     return HG_Addr_to_string(mid->hg_class, buf, buf_size, addr);
 }
 
-/* Logs that profiling by the tool interface of Argobots does not exist. */
+/* Logs that there is no profiling by the tool interface of Argobots. */
 static int profile_refuse(margo_instance_id mid, const char *what)
 {
     if (!AMG_CONTRACT_OF(what, mid != MARGO_INSTANCE_NULL, "mid is NULL"))

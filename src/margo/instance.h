@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Instance of Margo, to which margo_instance_id points: the fields that its
- * parts share. Each part has a struct of its own behind a pointer; only the
- * files of that part access that struct. */
+/* Instance of Margo, to which margo_instance_id points: the fields that the
+ * parts of an instance share. Each part also has a struct behind a pointer;
+ * only the files of the part access its struct. */
 #ifndef AMG_MARGO_INSTANCE_H
 #define AMG_MARGO_INSTANCE_H
 
@@ -31,9 +31,9 @@ struct amg_margo_timers;
 enum amg_margo_state {
     AMG_MARGO_OPENING,    /* no other thread knows the instance yet */
     AMG_MARGO_RUNNING,    /* calls are made and served */
-    AMG_MARGO_FINALIZING, /* prefinalize callbacks; calls and handlers end */
-    AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks, then the class
-                        * and the pools stay as long as there are references */
+    AMG_MARGO_FINALIZING, /* prefinalize callbacks run; calls, handlers end */
+    AMG_MARGO_STOPPED, /* the loop has ended; finalize callbacks run; class and
+                        * pools stay open while the instance has references */
     AMG_MARGO_CLOSED,  /* no references; only memory is left */
     AMG_MARGO_INHERITED, /* opened by the parent of this process: its threads do
                           * not run here, so nothing is left to end */
@@ -45,22 +45,22 @@ enum amg_margo_state {
  * instances.c. */
 struct amg_margo_refs {
     struct amg_link link; /* among all instances */
-    unsigned count;       /* references, also that of finalization */
+    unsigned count;       /* references, with that of the finalization */
     unsigned callers;     /* public calls in progress */
     bool has_begun;       /* finalization has begun */
     bool is_returned;     /* finalization has dropped its reference */
     bool is_closing;      /* no references; none can be taken */
 };
 
-/* Settings of the loops, and the state of their blocking waits, which other
- * threads end. */
+/* Settings of the loops, and the state of the blocking waits of the loops.
+ * Other threads end these waits. */
 struct amg_margo_wakeup {
-    /* Settings, and requests of other threads; independent values, relaxed. */
+    /* Settings, and requests to the loops; independent values, relaxed. */
     atomic_uint timeout_ub_ms;
     atomic_bool is_when_needed; /* the loop blocks until progress is needed */
     atomic_bool is_moving;      /* the loop yields once, to change its pool */
-    /* Number of loops that block until progress is needed, or back off. Pairs
-     * with the counter of operations: see amg_margo_operation_begin(). */
+    /* Number of loops that block until progress is needed, or back off (see
+     * rounds.c). For the memory order see amg_margo_operation_begin(). */
     atomic_uint gated;
     /* Guards `wakes`; the condition signals its changes. */
     ABT_mutex_memory mutex;
@@ -96,13 +96,13 @@ struct margo_instance {
     /* Written by amg_margo_instance_set_state(), and in a child of fork(). The
      * release store pairs with the acquire load of amg_margo_state_of(). */
     _Atomic(enum amg_margo_state) state;
-    /* Prefinalize callbacks have run: the loop may drain. The release store
-     * pairs with the acquire load of the loop. */
+    /* Prefinalize callbacks have run: the loop ends when calls and handlers
+     * have ended. The release store pairs with the acquire load of the loop. */
     atomic_bool is_draining;
-    /* Biased to the thread that starts and ends most calls: guards the counts,
-     * and the states of requests, as long as the lock has an owner. Once the
-     * lock is shared, counts and states are changed by atomic instructions,
-     * without the lock. */
+    /* Lock with a bias to the thread that starts and ends most calls. As long
+     * as the lock has an owner (base/bias.h), the lock guards the counts and
+     * the states of requests. Once the lock is shared, threads change counts
+     * and states by atomic instructions, without the lock. */
     struct amg_bias biased_lock;
     /* Unfinished calls of this process, and running handlers; finalization
      * waits until both are 0. Read by any thread. */
@@ -130,8 +130,8 @@ struct margo_instance {
 
 /* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START,
  * &args); costs a test if there is no monitor. Called with no lock held. The
- * end of an operation is notified before the waiter of its request is woken,
- * which may free the request: so no event names a freed request. */
+ * thread that waits for a request may free the request. Callers notify the end
+ * of an operation before they wake that thread: no event names freed memory. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -169,12 +169,12 @@ struct amg_margo_opener {
  * ranks (is_collective). `opener` NULL: margo_init_ext() itself. */
 margo_instance_id amg_margo_instance_open(const struct amg_margo_opener *opener,
     const char *address, int mode, const struct margo_init_info *info);
-/* Limit of unanswered calls of one instance to another; 0: AMALGAM_CREDITS. */
+/* Limit of unanswered calls to another instance; 0: as AMALGAM_CREDITS says. */
 uint32_t amg_margo_credits(void);
 
-/* monitor.c: creates the monitor by the init info, the configuration and the
- * environment, once the class is open and the configuration read. False:
- * refused, or no memory; logged. */
+/* monitor.c: creates the monitor that init info, configuration or environment
+ * requests; called after the class was opened. False: refused, or no memory;
+ * logged. */
 bool amg_margo_monitoring_open(
     margo_instance_id mid, const struct margo_init_info *info);
 /* Called after the last event, before the pools are freed. Accepts a monitor
@@ -191,7 +191,7 @@ static inline bool amg_margo_is_inherited(margo_instance_id mid)
     return amg_margo_state_of(mid) == AMG_MARGO_INHERITED;
 }
 
-/* Refuses a call with an inherited instance; only the first is logged. */
+/* Refuses a call with an inherited instance; logs only the first refusal. */
 static inline hg_return_t amg_margo_refusal(
     const char *call, margo_instance_id mid)
 {
@@ -206,40 +206,40 @@ void amg_margo_wake(margo_instance_id mid);
 /* instances.c: enter() calls ABT_init() for an instance, leave() notes that its
  * ABT_finalize() is due, finalize() makes the calls that are due. Only the
  * primary thread may make the last call: if another thread ends the last
- * instance, the primary thread calls later. enter() returns false if it has
- * failed, logged; `ret_is_first`: ABT_init() was not called before. */
+ * instance, the primary thread makes that call later. enter() returns false if
+ * ABT_init() failed, logged; `ret_is_first`: ABT_init() was not called yet. */
 bool amg_margo_runtime_enter(bool *ret_is_first);
 void amg_margo_runtime_leave(void);
 void amg_margo_runtime_finalize(void);
 
 /* Registers the instance, with one reference, and sets it RUNNING. */
 void amg_margo_instance_opened(margo_instance_id mid);
-/* Goes on to the next state. */
 void amg_margo_instance_set_state(
     margo_instance_id mid, enum amg_margo_state next);
 
 /* Begin a public call: keep the memory of the instance until
- * amg_margo_instance_leave(). False: the instance is not known, or freed.
- * enter_or_log() logs that, and refuses an instance of the parent of this
- * process without a log line. */
+ * amg_margo_instance_leave(). False: the instance is closed, or never existed;
+ * enter_or_log() logs this error. enter_or_log() also returns false, without a
+ * log line, for an instance of the parent of this process. */
 bool amg_margo_instance_enter(margo_instance_id mid);
 bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller);
 /* Called at the end of a public call. */
 void amg_margo_instance_leave(margo_instance_id mid);
 
-/* Drops a reference that is not the program's last, so that nothing ends; true
- * also for an inherited instance. False: nothing was done. */
+/* Drops a reference that is not the program's last, so that nothing ends. True
+ * also for an inherited instance. False: no reference was dropped. */
 bool amg_margo_instance_unref_many(margo_instance_id mid);
-/* Drops a reference; the last one passes to the finalization, which the caller
- * begins (`ret_begins`). False: the caller cannot have a reference. */
+/* Drops a reference. The last reference passes to the finalization, which the
+ * caller has to begin if `ret_begins`. False: the caller has no reference,
+ * because the finalization owns the only one. */
 bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
 
-/* Notes that the finalization has begun, and owns a reference. */
+/* Notes that the finalization has begun, and owns one of the references. */
 void amg_margo_refs_finalize(margo_instance_id mid);
 /* Drops the reference of the finalization. */
 void amg_margo_refs_finalized(margo_instance_id mid);
-/* Are there no references? Then no caller can take one any more. `ret_is_mine`:
- * the caller is the first, and closes the instance. */
+/* Are there no references? If so, no thread can take a reference any more.
+ * `ret_is_mine`: the caller is the first, and has to close the instance. */
 bool amg_margo_refs_close(margo_instance_id mid, bool *ret_is_mine);
 
 /* Frees the memory of a closed instance without users. */
@@ -293,9 +293,9 @@ static inline void amg_margo_count_owned(atomic_uint *count, unsigned change)
         memory_order_release);
 }
 
-/* Changes a count. Sequentially consistent if the lock is shared; else a thread
- * that needs this order calls amg_margo_counts_sync(). May be the caller's last
- * access to an instance that ends. */
+/* Changes a count; may be the caller's last access to an instance that ends.
+ * The change is sequentially consistent only if the lock is shared; a thread
+ * that needs this order in any case calls amg_margo_counts_sync(). */
 static inline void amg_margo_count(
     margo_instance_id mid, atomic_uint *count, unsigned change)
 {
@@ -322,16 +322,16 @@ static inline void amg_margo_counts_sync(margo_instance_id mid)
  * ends. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* A loop counts in `gated` before it reads the count of operations: either
-     * the loop sees the operation, or this thread sees `gated`. */
+    /* A loop adds to `gated` before the loop reads the count of operations. So
+     * either the loop sees the operation, or this thread sees `gated`. */
     amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->wakeup.gated, memory_order_seq_cst) > 0)
         amg_margo_wake(mid);
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* No wake-up, since the instance may be freed from now on: while it is
-     * finalizing, its loop polls every millisecond. */
+    /* No wake-up of the loop: the instance may be freed from now on. The loop
+     * of an instance that drains polls every millisecond. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All instances of the process: their states, references and memory, and the
- * runtime of user-level threads, which they share.
+ * runtime of user-level threads, which all instances share.
  *
  * Calls about the end of an instance may come late, or twice, or from several
  * threads. So this file lists all instances, with their references. An instance
  * is opened with one reference. margo_finalize(), or the
- * margo_instance_release() of the last reference, passes that reference to the
- * finalization, which drops it after the finalize callbacks. So the count is
- * never 0 while these callbacks take references and release them. When the
+ * margo_instance_release() of the last reference, passes a reference to the
+ * finalization, which drops the reference after the finalize callbacks. So the
+ * count is never 0 while these callbacks take and release references. When the
  * count is 0, the class, the context and the pools are closed. The memory of
- * the last CLOSED_KEPT closed instances is kept, so that a late call finds out
+ * the last CLOSED_KEPT closed instances is kept, so that a late call can read
  * that its instance has ended.
  *
  * A child of fork() has the memory of an instance, but no thread that runs its
  * loop or its handlers: a wait for these threads would never end, and a lock
  * that such a thread held during fork() stays locked. So before fork() returns
  * in the child, fork_child() sets the state of each instance of the parent to
- * INHERITED, the last state: calls find the instance stopped before they lock
- * or wait, like after its end. Calls that end the instance return at once, with
+ * INHERITED, the last state. Calls read the state before they lock or wait, and
+ * treat the instance as ended. Calls that end the instance return at once, with
  * success: the instance ends in the parent. */
 #include "margo/instance.h"
 
@@ -50,8 +50,8 @@ void amg_margo_instance_set_state(
     atomic_store_explicit(&mid->state, next, memory_order_release);
 }
 
-/* All instances of the process; the lock, which fork() waits for, also guards
- * their `refs`. */
+/* All instances of the process. The lock also guards their `refs`; fork() waits
+ * for the lock. */
 static struct amg_lock all_lock AMG_LOCK_KEPT;
 static struct {
     struct amg_list instances; /* of struct margo_instance */
@@ -69,7 +69,7 @@ static margo_instance_id instance_of(struct amg_link *link)
     return amg_container_of(link, struct margo_instance, refs.link);
 }
 
-/* The id is only compared, since its instance may be freed. */
+/* `mid` is only compared, since the instance may be freed. */
 static bool is_listed_locked(const struct amg_list *list, margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(list);
@@ -88,7 +88,7 @@ static bool is_known_locked(margo_instance_id mid)
            is_listed_locked(&all.inherited, mid);
 }
 
-/* Is `mid` of the parent of this process? The id is only compared. */
+/* Is `mid` an instance of the parent of this process? */
 static bool is_inherited(margo_instance_id mid)
 {
     bool is_found = false;
@@ -135,8 +135,8 @@ bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller)
     return false;
 }
 
-/* Keeps the memory of a closed instance; returns the oldest beyond CLOSED_KEPT,
- * or NULL. */
+/* Keeps the memory of a closed instance. Returns the oldest closed instance if
+ * there are more than CLOSED_KEPT, else NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
     AMG_ASSERT_HELD(&all_lock);
@@ -165,11 +165,11 @@ static margo_instance_id instance_leave(margo_instance_id mid)
     return old;
 }
 
-/* Calls of ABT_finalize() that ended instances still owe; a counter. */
+/* Number of calls of ABT_finalize() that are due for ended instances. */
 static atomic_uint owed;
 static atomic_bool is_registered; /* with atexit() */
 
-/* In a child of fork(). */
+/* Called in a child of fork(), before fork() returns. */
 static void fork_child(void)
 {
     struct amg_link *link = NULL;
@@ -177,7 +177,7 @@ static void fork_child(void)
     atomic_store_explicit(&owed, 0, memory_order_relaxed);
     while ((link = amg_list_pop(&all.instances)) != NULL ||
            (link = amg_list_pop(&all.closed)) != NULL) {
-        /* NOTE(not by amg_margo_instance_set_state()): from any state. */
+        /* NOTE(not by amg_margo_instance_set_state()): legal from any state. */
         atomic_store_explicit(&instance_of(link)->state, AMG_MARGO_INHERITED,
             memory_order_relaxed);
         amg_list_push(&all.inherited, link);
@@ -218,8 +218,8 @@ void amg_margo_runtime_finalize(void)
                 memory_order_relaxed, memory_order_relaxed))
             continue;
         if (ABT_finalize() != ABT_SUCCESS) {
-            /* Only the primary thread may make the last call, and makes it
-             * later. */
+            /* This thread is not the primary thread, which alone may make the
+             * last call, and makes that call later. */
             atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
             return;
         }
@@ -231,8 +231,8 @@ void amg_margo_instance_free(margo_instance_id mid)
 {
     if (amg_margo_state_of(mid) == AMG_MARGO_OPENING)
         amg_margo_instance_set_state(mid, AMG_MARGO_CLOSED);
-    /* Frees the key only now: a late call reads it, to find out whether its
-     * caller is a handler. */
+    /* The key is not freed before: a late call reads the key, to find out
+     * whether the caller is a handler. */
     amg_margo_handles_fini(mid);
     amg_margo_callbacks_fini(mid);
     amg_margo_requests_close(mid);
@@ -248,7 +248,7 @@ void amg_margo_instance_leave(margo_instance_id mid)
     amg_margo_runtime_finalize();
 }
 
-/* References of the finalization, which no caller may drop. */
+/* Number of references of the finalization, which no caller may drop. */
 static unsigned refs_owed(const struct amg_margo_refs *refs)
 {
     AMG_ASSERT(refs->is_returned <= refs->has_begun);

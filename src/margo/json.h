@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON objects read into structs by a table of their fields: warns of unknown
- * fields, refuses invalid fields, with path and reason. */
+/* JSON objects: read into structs, and written, by a table of the fields. The
+ * log warns of unknown fields, and tells path and reason of a refused field. */
 #ifndef AMG_MARGO_JSON_H
 #define AMG_MARGO_JSON_H
 
@@ -21,8 +21,8 @@ enum amg_json_kind {
     AMG_JSON_SIZE,     /* size_t */
     AMG_JSON_TEXT,     /* const char *, which lies in the object */
     AMG_JSON_WORD,     /* int, index of the word in `words` */
-    AMG_JSON_HINT,     /* like WORD, but warns of an unknown word */
-    AMG_JSON_ELSEWHERE /* known, but read elsewhere */
+    AMG_JSON_HINT,     /* like WORD, but an unknown word is no error */
+    AMG_JSON_ELSEWHERE /* known, but not read or written by the table */
 };
 
 struct amg_json_field {
@@ -34,9 +34,9 @@ struct amg_json_field {
     const char *const *words; /* ended by NULL */
 };
 
-/* Reads `object` into `target`; a field that is missing or null leaves its
- * member unchanged, and so does, with a warning, an unknown hint. `path` leads
- * to the object, "" for the whole text. False: refused, logged; `target` may be
+/* Reads `object` into `target`. A field that is missing or null leaves its
+ * member unchanged; an unknown hint, too, with a warning. `path` leads to the
+ * object, "" for the whole text. False: refused, logged; `target` may be
  * written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
@@ -51,26 +51,26 @@ bool amg_json_write(struct json_object *object,
  * requires, becomes \x and two hex digits. NULL: no memory. */
 struct json_object *amg_json_string(const char *text);
 
-/* Is the value of that type? If not, that is logged. */
+/* Is the value of `type`? If not, logs an error. */
 bool amg_json_is(const struct amg_margo_log *log, const char *path,
     struct json_object *value, enum json_type type);
 
-/* Reads an integer; `path` names it in the log. False: refused, logged. */
+/* Reads an integer; `path`: its name in the log. False: refused, logged. */
 bool amg_json_int(const struct amg_margo_log *log, const char *path,
     struct json_object *value, int64_t min, int64_t max, int64_t *ret_number);
 
 /* The value of `key`; NULL: not given, or null, or `object` is NULL. */
 struct json_object *amg_json_get(struct json_object *object, const char *key);
 
-/* The object or array of `key`. False: another type, logged. NULL in
- * `ret_value`: not given. */
+/* Returns in `ret_value` the value of `key`; NULL: not given, or null. False: a
+ * value of another type, logged. */
 bool amg_json_section(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const char *key, enum json_type type,
     struct json_object **ret_value);
 
-/* Parses the text of one object, which may have comments, trailing commas, and
- * single quotes; warns of other text behind it. NULL: refused; `what` names the
- * text in the log. The caller frees the object with json_object_put(). */
+/* Parses the text of an object, which may have comments, trailing commas, and
+ * single quotes; warns of text behind the object. NULL: refused, logged; `what`
+ * names the text in the log. The caller calls json_object_put(). */
 struct json_object *amg_json_parse(
     const struct amg_margo_log *log, const char *what, const char *text);
 

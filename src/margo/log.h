@@ -8,15 +8,15 @@
 
 #include "margo-logging.h"
 
-/* Logger and level of an instance. The level is an independent value, so
- * relaxed. */
+/* Logger and level of an instance, or the global ones. The level is an
+ * independent value, so relaxed. */
 struct amg_margo_log {
     struct margo_logger to;
     atomic_int level; /* of enum margo_log_level */
 };
 
-/* Sets the logger `own`, or if that is NULL the current global logger, and the
- * global level. */
+/* Sets the logger to `own`, or to the present global logger if `own` is NULL;
+ * sets the level to the global level. */
 void amg_margo_log_init(
     struct amg_margo_log *log, const struct margo_logger *own);
 

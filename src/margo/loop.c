@@ -3,15 +3,15 @@
  * is a user-level thread: other threads of its stream run whenever they can,
  * and the stream blocks when no thread can.
  *
- * If the progress stream shares its core with the program, each call that it
- * served while the program only waits would cost two switches of OS threads. So
- * a second loop, on the program's stream, makes the same rounds while that
- * stream has time, and the first loop makes progress only while nobody else
- * does (core/standby.c). One of the two loops at a time has the turn to run
- * callbacks: callbacks of the program need no locks between them, and handlers
- * begin in order. But if the second loop is parked in a callback for longer
- * than 1 ms, the first loop runs callbacks, too: the second may depend on them,
- * or stay parked while the program computes in its stream. */
+ * If the progress stream shares its core with the program, and only this stream
+ * made progress, each call to a program that waits would cost two switches of
+ * OS threads. So a second loop, on the program's stream, makes the same rounds
+ * while that stream has time, and the first loop makes progress only while no
+ * other thread does (core/standby.c). One loop at a time has the turn to run
+ * callbacks: callbacks of the program need no locks against each other, and
+ * handlers begin in order. But if the second loop is parked in a callback for
+ * longer than 1 ms, the first loop runs callbacks, too: the parked callback may
+ * wait for these, or the program may compute in the stream of the second. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -30,8 +30,8 @@ void amg_margo_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* Dekker: the caller has stored its news, fences, reads `gated`; a loop
-     * adds to `gated`, then reads the news: one of the two sees the other. */
+    /* Dekker: the caller has stored a change, and this thread reads `gated`; a
+     * loop adds to `gated`, then looks for changes: one sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->gated, memory_order_seq_cst) > 0) {
         ABT_mutex_lock(mutex);
@@ -42,24 +42,24 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    /* Even if the second loop has just ended: the first may be in a step. */
+    /* Also after the end of the second loop: the first may be in a step. */
     if (mid->loop->has_second)
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
 }
 
-/* May the second loop access the context? The caller has seen is_draining: by
- * the fence it sees is_busy, or second_begins() sees is_draining. */
+/* May the second loop access the context? The caller has seen is_draining. So
+ * this thread sees is_busy, or second_begins() sees is_draining (fence). */
 static bool second_is_busy(const struct amg_margo_second *second)
 {
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load_explicit(&second->is_busy, memory_order_seq_cst);
 }
 
-/* May the loop end? The instance drains only while the second loop does not
- * access the network. No counter has a one-way call of an instance to itself
- * before a round finds it: an instance that ends alone must be quiet before and
- * after a round that finds nothing. */
+/* May the loop end? Not while the second loop may access the context. A one-way
+ * call of an instance to itself is in no counter until a round finds the call:
+ * so an instance that ends alone must be quiet before and after a round that
+ * finds nothing. */
 static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool was_quiet = rounds->was_quiet && rounds->idle_rounds > 0;
@@ -72,7 +72,7 @@ static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
            (was_quiet || mid->is_collective || mid->is_abandoned);
 }
 
-/* Must the loop run itself, because there is more to do than rounds? */
+/* Must the loop's own thread run, because there is more to do than rounds? */
 static bool is_called(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     return atomic_load_explicit(&mid->is_draining, memory_order_acquire) ||
@@ -92,7 +92,7 @@ bool amg_margo_loop_stand_in(
         return false;
     /* Dekker: this thread stores `stands_in`, then reads the word; the thread
      * that ends the request stores the word, then reads `stands_in` (seq_cst).
-     * So this thread sees the value, or is woken. */
+     * So this thread sees the value, or that thread sees `stands_in`. */
     atomic_store_explicit(
         &mid->stands_in, amg_margo_self(), memory_order_seq_cst);
     for (;;) {
@@ -115,7 +115,7 @@ static AMG_NOINLINE void role_set(bool polls_always)
     amg_role.polls_always = polls_always;
 }
 
-/* Ends the second loop, if the first loop has moved to its pool. */
+/* Ends the second loop, if the first loop has moved to the second's pool. */
 static void second_dismiss(margo_instance_id mid)
 {
     struct amg_margo_second *second = &mid->loop->second;
@@ -177,7 +177,7 @@ static void second_main(void *arg)
     }
     amg_margo_rounds_end(&rounds);
     atomic_store_explicit(&second->is_there, false, memory_order_seq_cst);
-    /* While the instance does not drain, `is_busy` keeps the context open. */
+    /* `is_busy` keeps the context open if the instance does not drain yet. */
     if (!atomic_load_explicit(&mid->is_draining, memory_order_seq_cst))
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     atomic_store_explicit(&second->is_busy, false, memory_order_release);

@@ -15,23 +15,23 @@
 #include "margo.h"
 #include "margo/instance.h"
 
-/* Counters of a loop. Only the thread that makes its rounds writes; independent
- * values, relaxed. */
+/* Counters of a loop, written only by the thread that makes the rounds of the
+ * loop; independent values, relaxed. */
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
-    atomic_bool is_asleep; /* in HG_Progress(), where any event wakes it */
+    atomic_bool is_asleep; /* in HG_Progress(), which any event ends */
 };
 
 /* State of a loop from round to round. */
 struct amg_margo_rounds {
     margo_instance_id mid;
     struct amg_margo_loop_counts *counts;
-    /* The round is a step of core/standby.c: makes progress only while no other
-     * thread does. Read by the thread that ends its sleep. */
+    /* The round is a step of core/standby.c, which makes progress only while no
+     * other thread does. Read by the thread that ends the sleep of the loop. */
     bool stands_by;
-    bool has_turn;          /* of two loops: this one runs callbacks */
-    unsigned tries;         /* to take the turn, without success */
+    bool has_turn;          /* there are two loops: this loop runs callbacks */
+    unsigned tries;         /* failed attempts to take the turn */
     unsigned spindown_ms;   /* time without blocking after an event; 0: none */
     uint64_t spin_until_ns; /* 0: blocking is not delayed */
     unsigned idle_rounds;   /* rounds since the last event */
@@ -73,25 +73,25 @@ struct amg_margo_loop {
     /* amg_bias_mark() of the OS thread that made the last round; relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
-    bool has_second; /* there are two loops, or were; constant */
+    bool has_second; /* there is a second loop, or was; constant */
     /* The loop yields between two rounds, so another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
-    struct amg_margo_rounds rounds; /* of the loop, or a thread in its place */
+    struct amg_margo_rounds rounds; /* of the loop, or of `stands_in` */
     struct amg_margo_loop_counts counts;
-    struct amg_standby standby; /* of the loop, if there is a second */
+    struct amg_standby standby; /* of the loop, if there is a second loop */
     struct amg_margo_second second;
     /* True: a loop has the turn to run callbacks. */
     atomic_bool is_running;
-    /* Used by the first loop: since when the second loop has been parked in a
-     * callback; 0: it is not. */
+    /* Used by the first loop: time since which the second loop is parked in a
+     * callback; 0: the second loop is not parked. */
     uint64_t stuck_ns;
 };
 
 /* Called before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
 /* `shares_core`: also starts a second loop, if the program has a pool for that.
- * False: no thread, logged. */
+ * False: the loop's thread cannot be created, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
 /* Joins the loops, which return by themselves. */
@@ -109,14 +109,14 @@ void amg_margo_rounds_run(
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Has the loop nothing to do between two rounds but to let other threads run?
- * Then the caller calls amg_margo_rounds_rest() in place of _yield(): other
+ * If so, the caller calls amg_margo_rounds_rest(), and no yield(): other
  * threads may stand in for a loop that rests. */
 bool amg_margo_rounds_may_rest(
     margo_instance_id mid, const struct amg_margo_rounds *rounds);
 void amg_margo_rounds_rest(struct amg_margo_loop *loop);
 
 /* The calling thread, which waits until `word` is `value`, makes rounds itself
- * if the loop is the only other thread that is ready in its stream: that saves
+ * if the loop is the only other ready thread of the stream. So the thread saves
  * the switches to the loop and back. False: the thread must wait. */
 bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
@@ -129,8 +129,8 @@ void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual);
  * its stream to the loop while it waits. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
 
-/* Could the calling thread wait for a loop that does not run, because the
- * program keeps the loop's stream in other code? */
+/* Could the calling thread wait for a loop that cannot run, because code of the
+ * program occupies the loop's stream? */
 static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 {
     const struct amg_margo_loop *loop = mid->loop;
@@ -143,11 +143,11 @@ static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 
 /* watch.c: called before a thread waits for a loop that may stall. */
 void amg_margo_watch_set(margo_instance_id mid);
-/* Ends the watch for good; any thread, also repeatedly. */
+/* Ends the watch for good. Any thread; may be called again. */
 void amg_margo_watch_close(margo_instance_id mid);
 
-/* finalize.c: the end of an instance, whose steps that file lists. Callbacks of
- * the program, in two lists, in the order in which they are run. */
+/* finalize.c: the end of an instance. The callbacks that the program has pushed
+ * for the end, in two lists, in the order in which the callbacks run. */
 struct amg_margo_callbacks {
     struct amg_lock lock;   /* guards `before` and `after` */
     struct amg_list before; /* prefinalize */
@@ -158,16 +158,16 @@ struct amg_margo_finalize {
     struct amg_margo_callbacks callbacks;
     /* Guards all members down to `cond`, which signals their changes. */
     ABT_mutex_memory mutex;
-    unsigned closers; /* threads that wait for or perform the finalization */
-    bool is_drained;  /* no handler or call runs, the loop has ended */
-    bool is_claimed;  /* a thread runs the finalize callbacks */
-    bool is_stopped;  /* finalize callbacks have run */
-    bool is_closed;   /* no references; the class is closed */
+    unsigned closers;       /* waiting threads that may end the streams */
+    bool is_drained;        /* no handler or call runs, the loop has ended */
+    bool is_claimed;        /* a thread runs, or ran, the finalize callbacks */
+    bool is_stopped;        /* finalize callbacks have run */
+    bool is_closed;         /* no references; the class is closed */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* set before the loop drains; then cancels calls */
-    /* The thread that is running callbacks, which must not wait for the
-     * finalization: a user-level thread, or an OS thread. Relaxed. */
+    uint64_t deadline_ns; /* when the loop cancels calls, and later gives up */
+    /* The user-level thread, or the OS thread, that runs the callbacks. This
+     * thread must not wait for the finalization. Relaxed. */
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* Used only by the loop, while it drains. */
@@ -193,8 +193,8 @@ void amg_margo_callbacks_fini(margo_instance_id mid);
  * timer.c owns it. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* key: amg_clock_ns() when due */
-    /* Called by a loop, with no lock held; `is_due` is false if the instance
-     * ends before. The timer may be freed when fire() returns. */
+    /* Called by a loop, with no lock held. `is_due` false: the instance ends
+     * before the timer is due. After fire() the timer may be freed. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };
@@ -203,24 +203,24 @@ struct amg_margo_timers {
     struct amg_lock lock; /* guards heap, is_closed, and is_armed of timers */
     struct amg_heap heap;
     bool is_closed; /* no timer fires any more */
-    /* The timer whose fire() each loop runs now; compared only. The release
-     * stores (NULL) pair with the acquire loads of a thread that waits for the
-     * end of fire(). */
+    /* For each loop the timer whose fire() the loop runs; the pointer is only
+     * compared. The release store of NULL pairs with the acquire loads of a
+     * thread that waits for the end of fire(). */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Fires the remaining timers as not due, and refuses more. No loop runs. */
+/* Fires the remaining timers as not due, and refuses others. No loop runs. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
-/* Arms a timer whose `fire` is set to fire at `due_ns`. Any thread. False: the
- * instance has ended, no timer fires. */
+/* Arms a timer, whose `fire` the caller has set, for the time `due_ns`. Any
+ * thread. False: the instance has ended, no timer fires. */
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Disarms the timer. False: the timer was not armed, or has fired; fire() has
- * then returned, unless the caller runs in it. Any thread; a user-level thread
- * leaves its stream to other threads while it waits. */
+/* Disarms the timer. False: the timer was not armed, or has fired. A fire()
+ * that runs has returned before this call returns, unless fire() itself is the
+ * caller. Any thread; a user-level thread that waits yields to others. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 

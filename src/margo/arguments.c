@@ -6,15 +6,15 @@
  *   input                            output
  *   off len                          off len
  *     0   4 1: a parent follows        0   4 hg_return_t of Margo
- *     4   8 id of the RPC in which     4   n the program's output, when that is
- *           the call was made, only          HG_SUCCESS, or a text
- *           where the origin's monitor
- *           asks for it
+ *     4   8 parent: id of the RPC      4   n after HG_SUCCESS the program's
+ *           whose handler makes the          output, else a text, if any
+ *           call; only of an origin
+ *           with a monitor
  * 4, 12 n the program's input
  *
- * An input without parent and struct has no bytes at all, nor has an output of
- * HG_SUCCESS without a struct: so a call without arguments is as short as HG's
- * own (wire/header.h). */
+ * Without a monitor, an input without a struct has no bytes at all, nor has an
+ * output of HG_SUCCESS without a struct. So a call without arguments is as
+ * short as a call of HG (wire/header.h). */
 #include <string.h>
 
 #include "amalgam_thallium.h"
@@ -114,9 +114,9 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
     return event.ret;
 }
 
-/* Copies the first `count` bytes of the received arguments, which end HG's
- * buffer; the program's own header may precede them. False: fewer bytes
- * came. */
+/* Copies the first `count` bytes of the received arguments. The arguments are
+ * the end of HG's buffer; a header of the program may be in front of them.
+ * False: fewer bytes came. */
 static inline bool args_peek(
     hg_handle_t handle, bool is_input, void *ret_bytes, hg_size_t count)
 {
@@ -182,7 +182,7 @@ hg_id_t amg_margo_peek_parent(hg_handle_t handle)
     return parent_id;
 }
 
-/* Finds how the program's struct is encoded. */
+/* Finds the proc function that encodes the program's struct. */
 static hg_return_t args_prepare(
     hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
 {
@@ -226,7 +226,7 @@ static hg_return_t args_pass(
     return rc == HG_SUCCESS ? call(handle, &args) : rc;
 }
 
-/* Decodes an output, or returns the error code in front of it. */
+/* Decodes an output, or returns the error code in front of the output. */
 static hg_return_t output_decode(hg_handle_t handle, void *arg)
 {
     struct amg_margo_args *args = arg;
@@ -282,8 +282,8 @@ hg_return_t margo_get_input(hg_handle_t handle, void *in_struct)
     return event.ret;
 }
 
-/* Is there a decoded struct to free? If not, HG would drop a reference of the
- * handle, as for a program that decodes messages itself. */
+/* Is there a decoded struct to free? If not, HG_Free_input() would drop a
+ * reference of the program, as if the program had decoded the bytes itself. */
 static bool has_got(hg_handle_t handle, const char *call)
 {
     return amg_margo_handle_is_there(handle, call) &&
@@ -347,8 +347,8 @@ hg_id_t HG_Register_name_for_margo(
     return 0;
 }
 
-/* Sets the program's struct and proc. Refused if another proc is registered for
- * the handle's id, which would take `args` for a struct of the program. */
+/* Sets the program's struct and proc. Refused if the handle's RPC has another
+ * proc than Margo's: that proc would take `args` for the program's struct. */
 static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
     void *user, struct amg_margo_args *args)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory and bulk transfers.
  *
- * All forms of a transfer differ in struct amg_margo_form alone. Only transfers
+ * The forms of a transfer differ in struct amg_margo_form alone. Only transfers
  * with a time limit can be cancelled: a transfer that can be cancelled is
  * posted and stepped under a lock (bulk/bulk_transfer.c), which costs a sixth
- * of the rate of 64 KiB transfers. Others end at the latest with their peer.
+ * of the rate of 64 KiB transfers. The loss of the peer ends any transfer.
  *
- * margo_bulk_free() gets no instance. So with a monitor, a map keeps the
- * instance of each handle of margo_bulk_create(), until the first
- * margo_bulk_free() of that handle. */
+ * The program gives no instance to margo_bulk_free(). So with a monitor, a map
+ * keeps the instance of each handle from margo_bulk_create() to the first
+ * margo_bulk_free(). */
 #include <stdatomic.h>
 
 #include "base/assert.h"
@@ -23,8 +23,8 @@
 static struct amg_lock monitored_lock AMG_LOCK_KEPT;
 static struct {
     struct amg_map instances; /* by handle */
-    /* Number of entries; while it is 0, margo_bulk_free() takes no lock.
-     * Relaxed: the program synchronises threads that pass on a handle. */
+    /* Number of entries; at 0, margo_bulk_free() takes no lock. Relaxed: the
+     * program synchronises the threads that create and free a handle. */
     atomic_uint count;
 } monitored;
 
@@ -37,8 +37,8 @@ static void monitored_add(hg_bulk_t handle, margo_instance_id mid)
     amg_lock_unlock(&monitored_lock);
 }
 
-/* Removes a handle; returns the instance whose monitor has seen its creation,
- * or NULL. */
+/* Removes a handle from the map; returns the instance that created the handle,
+ * or NULL if the map has no such handle. */
 static margo_instance_id monitored_take(hg_bulk_t handle)
 {
     margo_instance_id mid = MARGO_INSTANCE_NULL;
@@ -174,8 +174,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
 {
     struct amg_link *link = NULL;
 
-    /* NOTE(lock): held over a call into HG, which takes no lock of ours: a
-     * thread that ends a transfer waits until the transfer was visited. */
+    /* NOTE(lock): held over HG_Bulk_cancel(), which takes no lock of Margo. No
+     * transfer ends during the visit: transfer_done() waits for this lock. */
     amg_lock_lock(&all_lock);
     link = amg_list_first(&all);
     for (; link != NULL; link = amg_list_next(&all, link)) {
@@ -188,8 +188,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* The time limit of the transfer has passed. The request stays: transfer_done()
- * disarms the timer first, and so waits for this function. */
+/* The time limit of the transfer has passed. The request is valid, because
+ * transfer_done() first disarms the timer, and so waits for this function. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);
@@ -236,7 +236,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
     if (!is_timed)
         return rc;
     if (rc == HG_SUCCESS) {
-        /* For amg_margo_bulk_cancel(): the id is valid now. */
+        /* Tells amg_margo_bulk_cancel() that the id is valid. */
         atomic_store_explicit(&req->is_posted, true, memory_order_release);
         return HG_SUCCESS;
     }
@@ -245,7 +245,7 @@ static hg_return_t transfer_post(margo_instance_id mid,
     return rc;
 }
 
-/* Notifies the monitor that the operation is about to be posted, or was. */
+/* Notifies the monitor before or after the post of a transfer. */
 static AMG_NOINLINE void transfer_notify(const struct amg_margo_form *form,
     struct margo_request_struct *req, const struct move *move,
     margo_monitor_event_t kind, hg_return_t ret, margo_monitor_data_t *uctx)
@@ -341,11 +341,11 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     return transfer(mid, &move, &form);
 }
 
-/* Up to so many requests of chunks lie on the stack. */
+/* Up to FEW requests of chunks lie on the stack, more on the heap. */
 enum { FEW = 32 };
 
-/* Waits for `count` chunks; the result is `rc` if that is an error, else the
- * first error. */
+/* Waits for `count` chunks. Returns `rc` if `rc` is an error, else the first
+ * error of a chunk, or HG_SUCCESS. */
 static hg_return_t chunks_wait(
     margo_request *requests, size_t count, hg_return_t rc)
 {

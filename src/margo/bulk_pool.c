@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of exposed buffers that are lent again and again, and sets of pools
- * with growing sizes.
+/* Pools of exposed buffers that the program takes and releases repeatedly, and
+ * sets of pools with growing sizes.
  *
  * The buffers are library memory, which has the fastest paths to peers. A
- * released buffer goes to the caller that has waited longest, if any. The
- * memory of a pool is reused for pools alone, that of a set for sets, so that a
- * call with a destroyed pool or set is recognised. */
+ * released buffer goes to the caller that has waited longest, if any waits. The
+ * struct of a destroyed pool is reused only for a pool, the struct of a set
+ * only for a set, so that a call with a destroyed pool or set is recognised. */
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -28,7 +28,7 @@ struct pool_buffer {
 struct pool_waiter {
     struct amg_link link;
     struct amg_margo_waiter waiter;
-    hg_bulk_t bulk; /* set before the wake-up: the buffer */
+    hg_bulk_t bulk; /* the buffer; set before the wake-up */
 };
 
 static struct amg_attic pool_attic;
@@ -36,7 +36,7 @@ static struct amg_attic set_attic;
 
 /* Owned by its creator. */
 struct margo_bulk_pool {
-    struct amg_link kept; /* in the attic, once destroyed */
+    struct amg_link kept; /* in pool_attic, once destroyed */
     margo_instance_id mid;
     struct amg_map by_bulk;      /* buffers, by handle; constant */
     struct pool_buffer *buffers; /* NULL: the pool is destroyed */
@@ -159,7 +159,7 @@ static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
     return buffer;
 }
 
-/* Waits for a buffer, and logs the wait now and then. */
+/* Waits for a buffer, and logs the wait each AMALGAM_SILENT_MS. */
 static void buffer_await(
     struct margo_bulk_pool *pool, struct amg_margo_waiter *waiter)
 {
@@ -224,8 +224,8 @@ static bool pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
     return amg_map_get(&pool->by_bulk, (uint64_t)(uintptr_t)bulk) != NULL;
 }
 
-/* Hands the buffer to the caller that has waited longest, which is returned, or
- * back to the pool. */
+/* Gives the buffer to the caller that has waited longest, and returns that
+ * caller; without a waiting caller, to the pool, and returns NULL. */
 static struct pool_waiter *buffer_give_locked(
     struct margo_bulk_pool *pool, struct pool_buffer *buffer)
 {
@@ -279,7 +279,7 @@ struct size_class {
 
 /* Owned by its creator; constant. The pools have locks of their own. */
 struct margo_bulk_poolset {
-    struct amg_link kept; /* in the attic, once destroyed */
+    struct amg_link kept; /* in set_attic, once destroyed */
     margo_instance_id mid;
     size_t count;
     struct size_class *classes; /* smallest first; NULL: set destroyed */
@@ -299,7 +299,7 @@ static void set_free(struct margo_bulk_poolset *set)
     amg_attic_put(&set_attic, set);
 }
 
-/* Does the largest size fit into memory? */
+/* Is the largest size at most PTRDIFF_MAX? */
 static bool sizes_are_possible(
     hg_size_t npools, hg_size_t first_size, hg_size_t size_multiple)
 {
@@ -374,7 +374,7 @@ void margo_bulk_poolset_get_max(margo_bulk_poolset_t poolset, hg_size_t *max)
         *max = poolset->classes[poolset->count - 1].size;
 }
 
-/* The smallest class that fits; set->count: no class fits. */
+/* Index of the smallest class that fits; set->count: no class fits, logged. */
 static size_t class_find(const struct margo_bulk_poolset *set, hg_size_t size)
 {
     size_t i = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls and answers, in all forms, which differ in struct amg_margo_form alone.
- * A handle has at most one of them in flight.
+ * A handle has at most one call or answer in flight.
  *
  * The argument of HG's callback is Margo's part of the handle, which lives
- * until the operation has ended. The request may be gone before, with the stack
- * of the thread that waited. Margo's part has a slot for the request; the
+ * until the operation has ended. The request may be freed earlier, with the
+ * stack of the thread that waited. Margo's part has a slot for the request; the
  * thread that takes the request out of the slot ends the request. An operation
- * whose time limit has passed is cancelled, and ends soon. If it cannot be
- * cancelled (a call to this process itself, an answer), its request ends at
- * once, and the slot is marked as abandoned: the late completion is dropped,
- * and until then the handle is busy. */
+ * whose time limit has passed is cancelled, and ends soon. If the operation
+ * cannot be cancelled (a call to this process itself, an answer), its request
+ * ends at once, and the slot is marked as abandoned: the handle stays busy
+ * until the late completion, which call_done() drops. */
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
@@ -50,8 +50,8 @@ static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
     return req;
 }
 
-/* Takes the request out before the operation completes; false: the operation
- * has completed. */
+/* Takes the request out of the slot, if the operation has not completed; false:
+ * the operation has completed. */
 static bool slot_abandon(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -98,8 +98,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* call_done() ends an operation for the late completion, too: counts one
-     * more. */
+    /* The late completion ends an operation, too, in call_done(): this thread
+     * counts an operation more. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -128,8 +128,8 @@ static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
-/* Notifies the monitor before and after the result is known. `uctx` passes data
- * of the monitor from the first call to the second. */
+/* Notifies the monitor before, or after, the result is known. `uctx` passes
+ * data of the monitor from the first notification to the second. */
 static AMG_NOINLINE void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
     hg_return_t ret, margo_monitor_data_t *uctx)
@@ -189,7 +189,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* Data for the event after a post, when the handle may be freed. */
+/* Data for the event after a post: the handle may be freed by that time. */
 struct monitored_post {
     margo_monitor_data_t uctx; /* of the monitor */
     uint16_t provider_id;
@@ -253,8 +253,8 @@ static hg_return_t call_post(struct amg_margo_handle *data,
     return rc;
 }
 
-/* Posts an operation with events for the monitor, which keeps its data in the
- * request. */
+/* Posts an operation with events before and after the post; the monitor may
+ * keep data in the request. */
 static AMG_NOINLINE hg_return_t call_post_monitored(
     struct amg_margo_handle *data, const struct amg_margo_form *form,
     struct margo_request_struct *req, post_fn post, struct amg_margo_args *args)
@@ -295,11 +295,11 @@ static hg_return_t call(struct amg_margo_handle *data,
     return amg_margo_request_posted(form, req, rc);
 }
 
-/* The low bits of an RPC's id have the provider. */
+/* The low bits of an RPC's id are the id of the provider. */
 #define PROVIDER_MASK ((hg_id_t)MARGO_MAX_PROVIDER_ID)
 
-/* Aims the handle's RPC at another provider; registers the RPC for that
- * provider if necessary. */
+/* Sets the handle to `id`, its RPC of another provider; registers the RPC for
+ * that provider if necessary. */
 static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
 {
     margo_instance_id mid = data->mid;
@@ -325,7 +325,7 @@ static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
     return rc;
 }
 
-/* Aims the handle at the provider, and finds how its input is encoded. */
+/* Sets the handle to the provider, and finds the proc of the input. */
 static hg_return_t input_prepare(struct amg_margo_handle *data,
     uint16_t provider_id, void *in_struct, struct amg_margo_args *args)
 {
@@ -431,9 +431,9 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
-/* The blocking form waits until the answer has left, so that the caller may
- * then end the process. An answer without an output is given to the transport
- * at once, and needs no such wait unless a time limit is set. */
+/* The blocking form waits until the answer has left: the process may end when
+ * the call returns. An answer without an output is given to the transport at
+ * once, and needs no wait unless there is a time limit or a monitor. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
@@ -464,7 +464,7 @@ static hg_return_t respond(
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
-    /* A posted answer counts, even if it does not reach the caller. */
+    /* The program has answered, even if a posted answer does not arrive. */
     if (rc != HG_SUCCESS && !args.is_posted) {
         atomic_store_explicit(
             &data->is_answered, was_answered, memory_order_relaxed);

@@ -32,7 +32,7 @@ enum {
         key, AMG_JSON_ELSEWHERE, 0, 0, 0, NULL                                 \
     }
 
-/* The section "mercury": Mercury's options as text, in both directions. */
+/* The words of the section "mercury", to read and to write its options. */
 static const char *const address_formats[] = {
     [NA_ADDR_UNSPEC] = "unspec",
     [NA_ADDR_IPV4] = "ipv4",
@@ -59,7 +59,7 @@ static const char *const traffic_classes[] = {
     NULL,
 };
 
-/* The options of Mercury, and fields whose form in the text differs. */
+/* The options of Mercury, and the fields that have another form in `info`. */
 struct section {
     struct hg_init_info info;
     bool is_listening;
@@ -70,7 +70,6 @@ struct section {
     const char *log_subsys;
 };
 
-/* The table is formatted by hand. */
 /* clang-format off */
 #define MERCURY(key, KIND, member, min, max, words)                            \
     {key, AMG_JSON_##KIND, offsetof(struct section, member), min, max, words}
@@ -80,7 +79,7 @@ struct section {
 #define NA(member) info.na_init_info.member
 
 static const struct amg_json_field mercury_fields[] = {
-    /* Written by margo_get_config(), ignored here. */
+    /* Fields that margo_get_config() writes, and that are ignored here. */
     OTHER("address"), OTHER("version"),
     OTHER("input_eager_size"), OTHER("output_eager_size"),
     FLAG("listening", is_listening),
@@ -131,7 +130,7 @@ static struct section section_of(const struct hg_init_info *info)
     };
 }
 
-/* Sets Mercury's log; a setting equal to the present one changes nothing. */
+/* Sets Mercury's log, unless it has the same settings already. */
 static void log_set(const struct section *section)
 {
     if (section->log_level != NULL &&
@@ -143,9 +142,10 @@ static void log_set(const struct section *section)
         HG_Set_log_subsys(section->log_subsys);
 }
 
-/* Reads the section, which may be NULL, into `info`. Strings lie in the
- * section. Settings of Mercury's log take effect at once. False: refused,
- * logged. `is_listening`: the mode of the instance, which takes precedence. */
+/* Reads the section, which may be NULL, into `info`, whose strings then lie in
+ * the section. Settings of Mercury's log take effect at once. `is_listening`:
+ * by the mode of the instance, which takes precedence. False: refused,
+ * logged. */
 static bool mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info)
 {
@@ -225,7 +225,7 @@ static const struct amg_json_field amalgam_fields[] = {
     {0},
 };
 
-/* Hints without effect: src/affinity chooses the NIC. */
+/* Fields of Margo without effect here: src/affinity chooses the NIC. */
 static const struct amg_json_field plumber_fields[] = {
     FIELD("bucket_policy", TEXT, bucket_policy, 0, 0),
     FIELD("nic_policy", TEXT, nic_policy, 0, 0),
@@ -251,7 +251,7 @@ static void config_default(
     };
     if (info->hg_init_info != NULL)
         config->hg_init = *info->hg_init_info;
-    /* The loop makes progress, unless the program has set a mode. */
+    /* Only Margo's loop makes progress, unless the program has set a mode. */
     if ((config->hg_init.na_init_info.progress_mode &
             (uint8_t) ~(NA_NO_BLOCK | NA_NO_RETRY)) == 0)
         config->hg_init.na_init_info.progress_mode |=
@@ -352,7 +352,7 @@ static const char stack_count_name[] = "ABT_MEM_MAX_NUM_STACKS";
 
 enum { NUMBER_CAP = 24 };
 
-/* Sets a variable to a number. 0, or -1 without memory. */
+/* Sets an environment variable. Returns 0, or -1 if there is no memory. */
 static int number_set(const char *name, unsigned long long number, int replaces)
 {
     char text[NUMBER_CAP];
@@ -371,7 +371,7 @@ static size_t stack_size_now(void)
                : 0;
 }
 
-/* The number in the environment; `otherwise` if no number is set. */
+/* The number in an environment variable; `otherwise` if no number is set. */
 static unsigned long long number_get(
     const char *name, unsigned long long otherwise)
 {
@@ -457,7 +457,7 @@ int margo_set_environment(const char *optional_json_config)
     return failed == 0 ? 0 : -1;
 }
 
-/* Sets a variable that ABT_init() reads. */
+/* Sets an environment variable that ABT_init() reads. Returns 0, or -1. */
 static int setting_set(const char *name, unsigned number)
 {
     if (ABT_initialized() != ABT_SUCCESS && number_set(name, number, 1) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as JSON, from which a similar instance can be made, and its state
- * as text, to find the reason of a hang. */
+/* The description of an instance: as JSON, from which a similar instance can be
+ * made; and its state as text, to find the reason of a hang. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,8 +27,8 @@ static bool pool_is_shown(const struct amg_margo_item *pool, int options)
            pool->kind != AMG_MARGO_POOL_EXTERNAL;
 }
 
-/* The name of a pool, or its index among the shown pools; the index of a hidden
- * pool is among all pools. */
+/* The name of a pool, or its index among the pools that are shown. The index of
+ * a hidden pool is the index among all pools. */
 static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_item *pool, int options)
 {
@@ -44,7 +44,7 @@ static struct json_object *ref_locked(const struct amg_margo_registry *registry,
     return json_object_new_int(index);
 }
 
-/* An object or array to fill; `has_failed`: there was no memory. */
+/* An object or array to fill. */
 struct out {
     struct json_object *json;
     bool has_failed;
@@ -64,7 +64,7 @@ static struct json_object *end(struct out *out)
     return NULL;
 }
 
-/* Adds `value` (NULL: there was no memory), to an array if `key` is NULL. */
+/* Adds `value`, to an array if `key` is NULL; no `value`: no memory. */
 static void put(struct out *out, const char *key, struct json_object *value)
 {
     if (!out->has_failed && value != NULL &&
@@ -250,8 +250,8 @@ static struct json_object *plumber_describe(margo_instance_id mid)
     return end(&out);
 }
 
-/* Settings that Margo does not have; in a separate section, because programs
- * compare descriptions. */
+/* Settings that Margo does not have: in a section of their own, shown only on
+ * request, because programs compare the description with that of Margo. */
 static struct json_object *amalgam_describe(margo_instance_id mid)
 {
     struct out out = begin(json_object_new_object());
@@ -293,7 +293,7 @@ static void put_pool(struct out *out, const char *key, margo_instance_id mid,
     amg_lock_unlock(&registry->lock);
 }
 
-/* `options` are MARGO_CONFIG_*. NULL: no memory. */
+/* `options`: MARGO_CONFIG_*. NULL: no memory. */
 static struct json_object *instance_describe(margo_instance_id mid, int options)
 {
     const struct amg_margo_config *config = mid->config;
@@ -437,7 +437,7 @@ static bool name_resolve(
     return len > 0 && len < PATH_CAP;
 }
 
-/* Logs the reason; returns -1. */
+/* Logs `reason`; returns -1. */
 static int dump_failed(
     margo_instance_id mid, const char *name, const char *reason)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: Margo's part of each, and the handles kept for later calls.
+/* Handles: Margo's part of each handle, and the handles kept for later calls.
  *
  * Margo's part is attached to the handle by HG_Set_data(). HG's callback for
- * new handles makes that part, so that a handle which serves one call after the
- * other has it from the first call on, and the path of a call allocates
- * nothing. */
+ * new handles creates Margo's part. HG uses a handle for many calls, so the
+ * path of a call allocates nothing. */
 #include "margo/handle.h"
 
 #include <stdint.h>
@@ -19,7 +18,7 @@
 #include "mercury.h"
 #include "mercury_proc_buf.h"
 
-/* Most handlers and calls that are logged at a time. */
+/* Limit of handlers and calls that are logged at a time. */
 enum { LOGGED_MAX = 8 };
 
 /* All handles of the process, because a class that the program opened
@@ -70,7 +69,7 @@ static struct amg_margo_handle *handle_of(hg_handle_t handle)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
 
-    /* The handle was created before the class had an instance. */
+    /* No part: the handle was created before the class had an instance. */
     if (data == NULL && handle != HG_HANDLE_NULL &&
         data_attach(handle, NULL) == HG_SUCCESS)
         data = amg_margo_handle_find(handle);
@@ -103,7 +102,7 @@ void amg_margo_handles_fini(margo_instance_id mid)
         (void)ABT_key_free(&mid->handles->served_by_program);
 }
 
-/* Takes a kept handle, or NULL. */
+/* Takes and returns a kept handle; NULL: none is kept. */
 static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
 {
     struct amg_margo_handle *data = NULL;
@@ -258,7 +257,7 @@ static hg_return_t text_code(hg_proc_t proc, void *data)
     return hg_proc_bytes(proc, (void *)(uintptr_t)text->bytes, text->len);
 }
 
-/* Answers with an error code, followed by `text` unless NULL. */
+/* Answers with an error code, and with `text` unless `text` is NULL. */
 static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
 {
     struct amg_margo_args args = {
@@ -330,13 +329,13 @@ void amg_margo_handle_abandon(struct amg_margo_handle *data)
 
 /* A handler may destroy its handle first, and then answer. So if the caller is
  * the handler of this handle, the last reference stays until the handler
- * returns. That counts as one more running handler, since the wrapper's hook
- * ends the handler's own count before the thread ends. */
+ * returns. The kept reference counts as one more running handler, because the
+ * wrapper's hook ends the count of the handler before the thread ends. */
 static bool defer_to_handler(struct amg_margo_handle *data)
 {
     void *arg = NULL;
 
-    /* Only the thread of the handler has this argument. */
+    /* Only the thread that handler.c created for `data` has this argument. */
     if (data->is_answered || data->rpc->has_no_response ||
         ABT_self_get_arg(&arg) != ABT_SUCCESS || arg != data)
         return false;
@@ -360,8 +359,8 @@ static hg_return_t data_end(struct amg_margo_handle *data)
             return HG_SUCCESS;
         amg_margo_handle_abandon(data);
     }
-    /* A handle that is in flight, or whose output is in use, has other
-     * references and is not kept. The reset frees the handle's message. */
+    /* Not kept: a handle in flight, or with an output in use, which has further
+     * references. The reset frees the handle's message. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))
@@ -372,7 +371,7 @@ static hg_return_t data_end(struct amg_margo_handle *data)
 static hg_return_t handle_drop(
     hg_handle_t handle, struct amg_margo_handle *data)
 {
-    /* The last reference needs no locked instruction to drop. */
+    /* The thread with the last reference needs no locked instruction. */
     if (data != NULL &&
         (atomic_load_explicit(&data->refs, memory_order_acquire) == 1u ||
             atomic_fetch_sub_explicit(&data->refs, 1u, memory_order_acq_rel) ==
@@ -441,9 +440,9 @@ void amg_margo_handles_each(margo_instance_id mid,
 {
     struct amg_link *link = NULL;
 
-    /* NOTE(lock): held over calls into HG, which takes no lock of ours, and
-     * over the program's logger: a thread that ends a handle waits until the
-     * handle was visited. */
+    /* NOTE(lock): held over calls into HG, which takes no lock of Margo, and
+     * over the program's logger. No handle is freed during the visit, because
+     * data_free() waits for this lock. */
     amg_lock_lock(&all_lock);
     link = amg_list_first(&all);
     for (; link != NULL; link = amg_list_next(&all, link)) {
@@ -463,7 +462,7 @@ static bool is_in_flight(const struct amg_margo_handle *data)
 }
 
 /* Logs a call or handler that the instance waits for; `arg` points to the
- * number of lines that are left. */
+ * number of lines that may still be logged. */
 static void handle_log(struct amg_margo_handle *data, void *arg)
 {
     unsigned *left = arg;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dispatch of requests, each to its own user-level thread. The path allocates
- * nothing: the argument of the thread is Margo's part of the handle, and stacks
- * are reused.
+/* Dispatch of requests, each to its own user-level thread. The path of a
+ * request allocates nothing: the argument of the thread is Margo's part of the
+ * handle, and stacks are reused.
  *
  * With a limit on handlers, further requests wait in order of arrival; a
- * handler that ends starts the next. */
+ * handler that ends starts the next request. */
 #include "margo/handle.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Called when a handler has ended. The caller's last access: no wake-up, since
- * the instance may be freed from now on. */
+/* Called when a handler has ended: the thread's last access to the instance,
+ * which may be freed from now on. So the loop is not woken, and polls. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -25,7 +25,7 @@ static void handler_over(margo_instance_id mid)
 
 static void handler_main(void *arg);
 
-/* Creates the thread. False: not created, and the request was refused. */
+/* Creates a handler's thread. False: none; the request was refused. */
 static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
 {
     int rc =
@@ -43,7 +43,7 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     return false;
 }
 
-/* The pool of a deregistered RPC may have been freed. */
+/* The pool for a handler; that of a deregistered RPC may have been freed. */
 static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
     return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;
@@ -182,8 +182,8 @@ static hg_return_t refuse_at_end(
     return margo_destroy(handle);
 }
 
-/* Does the instance reject requests of other processes? Its calls to itself are
- * served, as a refused one-way call would be lost unnoticed. */
+/* Does the instance reject requests of other processes? An instance serves its
+ * calls to itself, because a refused one-way call would be lost unnoticed. */
 static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&
@@ -265,8 +265,8 @@ static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
     return HG_NOMEM;
 }
 
-/* Refuses a request whose RPC was deregistered after the request came, or which
- * gets no memory. */
+/* Refuses a request whose RPC was deregistered after the request came, or for
+ * which there is no memory. */
 static hg_return_t serve_gone(hg_handle_t handle, hg_return_t ret)
 {
     if (amg_handle_expects_answer(handle))

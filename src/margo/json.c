@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON objects read into structs by a table of their fields. */
+/* JSON objects: read into structs, and written, by a table of the fields. */
 #include "margo/json.h"
 
 #include <stdio.h>
@@ -11,8 +11,8 @@
 _Static_assert(sizeof(bool) == sizeof(uint8_t), "both are one byte");
 
 enum {
-    WORDS_CAP = 256, /* for the list of words that are known */
-    DEPTH_MAX = 32   /* of the text */
+    WORDS_CAP = 256, /* bytes for the list of known words */
+    DEPTH_MAX = 32   /* nesting of the text */
 };
 
 void amg_json_path_key(
@@ -37,7 +37,7 @@ struct json_object *amg_json_get(struct json_object *object, const char *key)
     return value;
 }
 
-/* "a string", for messages. */
+/* The name of a type for messages, as "a string". */
 static const char *type_name(enum json_type type)
 {
     switch (type) {
@@ -91,8 +91,8 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 
     if (!amg_json_is(log, path, value, json_type_int))
         return false;
-    /* json-c takes numbers beyond 64 bits for the nearest 64-bit number, which
-     * is outside of all ranges here. */
+    /* For numbers beyond 64 bits, json-c returns the nearest 64-bit number,
+     * which is outside of all ranges here. */
     number = json_object_get_int64(value);
     if (number < min || number > max) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
@@ -105,7 +105,7 @@ bool amg_json_int(const struct amg_margo_log *log, const char *path,
 }
 
 /* Logs an unknown word, with the list of known words. `left`: index of the word
- * that is taken in its place; -1: the unknown word is refused. */
+ * that is used instead; -1: the unknown word is refused. */
 static void word_log(const struct amg_margo_log *log, const char *path,
     const char *const *words, const char *word, int left)
 {
@@ -334,8 +334,8 @@ static void position_find(
     *ret_column = (unsigned)(at - start) + 1;
 }
 
-/* Warns of text behind the object, which is ignored, as in Margo; not of a
- * comment. */
+/* Warns of text behind the object. The text is ignored, as in Margo; a comment
+ * there causes no warning. */
 static void rest_log(const struct amg_margo_log *log, const char *what,
     const char *text, size_t end)
 {
@@ -368,7 +368,7 @@ struct json_object *amg_json_parse(
             len < INT32_MAX ? "no memory" : "the text is longer than 2 GiB");
         return NULL;
     }
-    /* Not strict: comments and commas at the end of a list are fine. */
+    /* Not strict: allows comments, and commas at the end of a list. */
     object = json_tokener_parse_ex(tokener, text, (int)len);
     error = json_tokener_get_error(tokener);
     end = json_tokener_get_parse_end(tokener);

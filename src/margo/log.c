@@ -28,7 +28,7 @@ static const char *const level_names[] = {
 
 enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
 
-/* Without functions until the program sets a logger: lines go to stderr. */
+/* Has no functions until the program sets a logger: lines go to stderr. */
 static struct amg_margo_log log_global = {
     .level = -1, /* not read yet: log_level() */
 };
@@ -55,7 +55,7 @@ static int log_level(const struct amg_margo_log *log)
 
     if (level >= 0)
         return level;
-    /* The first use of the global level: the first thread sets it. */
+    /* First use of the global level: the first of several threads sets it. */
     int wanted = level_of_environment();
     if (atomic_compare_exchange_strong_explicit(&log_global.level, &level,
             wanted, memory_order_relaxed, memory_order_relaxed))

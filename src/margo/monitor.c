@@ -47,7 +47,7 @@ bool amg_margo_monitoring_open(
     if (wanted->initialize != NULL) {
         void *uargs = wanted->initialize(mid, wanted->uargs, config);
 
-        /* initialize() of a monitor of the program may return NULL. */
+        /* Only the default monitor returns NULL for a failure. */
         if (uargs == NULL && wanted == margo_default_monitor)
             return false;
         monitoring->own.uargs = uargs;
@@ -141,10 +141,10 @@ hg_return_t margo_request_get_monitoring_data(
     return HG_SUCCESS;
 }
 
-/* Breadcrumbs: each instance has a thread key. Its value, in a thread that
- * serves a request, is the id of the served RPC, as a number in the place of a
- * pointer. So calls of an instance are not attributed to handlers of another
- * instance. */
+/* Breadcrumbs, which attribute calls to the handlers that make the calls: each
+ * instance has a thread key, so that only handlers of this instance count. In a
+ * thread that serves a request, the value of the key is the id of the served
+ * RPC, as a number in the place of a pointer. */
 _Static_assert(sizeof(void *) >= sizeof(hg_id_t), "an id fits into a pointer");
 
 hg_return_t margo_set_current_rpc_id(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drivers of libamalgam_mpi and libamalgam_ofi, which libamalgam does not need.
- * Shared libraries are loaded when an init string asks for them; static ones
- * are there if the program was linked with them. */
+/* Drivers of libamalgam_mpi and libamalgam_ofi; libamalgam needs neither. These
+ * libraries are loaded when an init string asks for them; or, if static, are in
+ * the program if the program was linked with them. */
 #ifndef AMG_INIT_DRIVERS_H
 #define AMG_INIT_DRIVERS_H
 
@@ -17,13 +17,13 @@ enum amg_driver {
     AMG_DRIVER_COUNT
 };
 
-/* The object, or NULL. With `may_load` its library is loaded, and a failure
- * logged. */
+/* The object, or NULL. `may_load`: loads the library of the driver if needed,
+ * and logs a failure. */
 const void *amg_driver_find(enum amg_driver driver, bool may_load);
 
 struct amg_providers;
 
-/* The list of what libfabric offers, or NULL. Loads its library. */
+/* The providers of libfabric, or NULL. Loads libamalgam_ofi if needed. */
 static inline const struct amg_providers *amg_driver_providers(void)
 {
     return amg_driver_find(AMG_DRIVER_OFI, true) == NULL

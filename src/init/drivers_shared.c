@@ -2,9 +2,9 @@
 /* Drivers in shared libraries.
  *
  * The libraries for MPI and libfabric load large dependencies, which run code
- * when they are loaded: a program that uses neither must not load them. So each
- * library is looked up among the loaded ones, and loaded when an init string
- * asks for it. */
+ * at load time: a program that uses neither must not load them. So a driver is
+ * first looked up among the loaded libraries; its library is loaded only when
+ * an init string asks for the driver. */
 #include "init/drivers.h"
 
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ const void *amg_driver_find(enum amg_driver driver, bool may_load)
     found = dlsym(RTLD_DEFAULT, drivers[driver].symbol);
     if (found != NULL || !may_load)
         return found;
-    /* Stays loaded: MPI cannot be unloaded and started again. */
+    /* RTLD_NODELETE: MPI cannot be unloaded and started again. */
     amg_signals_save(&signals);
     library =
         dlopen(drivers[driver].library, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Drivers in static libraries.
  *
- * Nothing is loaded: a shared libamalgam_mpi would bring a second libamalgam
+ * No library is loaded: a shared libamalgam_mpi would load a second libamalgam
  * into the process. The references are weak, so that a program which uses one
- * driver links without the others. A linker takes nothing out of an archive for
- * a weak reference; so the CMake targets and .pc files of static libraries ask
- * for each object by -u. */
+ * driver links without the others. For a weak reference a linker takes no
+ * object out of an archive; so the CMake targets and .pc files of static
+ * libraries ask for each symbol by the option -u. */
 #include "init/drivers.h"
 
 #include <stddef.h>

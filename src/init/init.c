@@ -26,11 +26,11 @@
 
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
-    ABANDON_TIMEOUT_MS = 200,  /* for operations that were then cancelled */
+    ABANDON_TIMEOUT_MS = 200,  /* for operations that context_settle() ends */
 };
 
 /* Kinds of objects that the program may still hold, in the order in which
- * Mercury frees them: bulk handles, contexts, addresses. */
+ * programs of Mercury free them: bulk handles, contexts, addresses. */
 static const struct {
     enum amg_class_count what;
     const char *name;
@@ -59,8 +59,8 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *owner)
     memcpy(plan->protocol, owner->plan.protocol, sizeof(plan->protocol));
 }
 
-/* Logs how peers are reached, and in a second line why. With AMALGAM_REPORT the
- * first rank prints the first line. */
+/* Logs how peers are reached, and in a second line the reason. If
+ * AMALGAM_REPORT is set, the first rank prints the first line to stderr. */
 static void class_tell(const hg_class_t *cls, const char *info)
 {
     AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
@@ -125,8 +125,8 @@ static hg_return_t init_without_rpc(
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
 {
     hg_class_t *cls = NULL;
-    /* Allocated first: a rank that fails after all have opened would leave the
-     * others a class that cannot be closed. */
+    /* Allocated first: if a rank failed after all ranks have opened, the class
+     * of the other ranks could not be closed. */
     struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
     hg_return_t rc = rpcs == NULL ? HG_NOMEM : init_without_rpc(init, &cls);
 
@@ -150,7 +150,7 @@ static bool context_is_untriggered(hg_context_t *context)
 }
 
 /* Waits for operations in flight, then checks what the user still holds. Long
- * replies that nobody fetched are given up only after the whole time-out. */
+ * replies that no peer pulled are given up only after the whole time-out. */
 static hg_return_t context_settle(hg_context_t *context)
 {
     uint64_t deadline_ns = amg_clock_deadline_ns(DESTROY_TIMEOUT_MS);
@@ -161,7 +161,7 @@ static hg_return_t context_settle(hg_context_t *context)
         return HG_BUSY;
     amg_respond_abandon(context);
     amg_streams_abandon(context);
-    /* Cancelled operations end at once. */
+    /* Operations that were given up end at once. */
     deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);
     amg_progress_settle(context, deadline_ns);
     if (context_is_untriggered(context))
@@ -178,8 +178,8 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* While other ranks may still be opening, progress polls MPI, although no peer
- * is called over MPI. */
+/* While other ranks may still be opening the class, progress has to poll MPI,
+ * also if no peer is called by MPI. */
 static void context_look_at_joining(hg_context_t *context, uint64_t now_ns)
 {
     hg_class_t *cls = context->cls;
@@ -265,7 +265,7 @@ hg_return_t HG_Context_unpost(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* No thread of the library runs in the context any more. */
+/* Ends a context in which no thread of the library runs any more. */
 static hg_return_t context_end(hg_context_t *context)
 {
     hg_return_t rc = context_settle(context);
@@ -301,8 +301,8 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     return rc;
 }
 
-/* All ranks have disconnected, or timed out: long replies that were not pulled
- * by now never will be. */
+/* Gives up long replies: called when all ranks have disconnected, or at the
+ * deadline, so that no peer will pull these replies any more. */
 static void contexts_abandon(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -334,8 +334,8 @@ static void all_threads_start(hg_class_t *cls)
             amg_service_thread_start(context);
 }
 
-/* Stops the service threads first, as running handlers hold handles that are
- * not the program's; the thread that closes the class serves from then on. */
+/* Stops the service threads before the check of open objects, because handlers
+ * that run hold handles. From then on the closing thread serves peers. */
 static hg_return_t all_threads_stop(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -351,7 +351,7 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* The first of `kinds` of which objects exist, or KINDS. */
+/* Index of the first of `kinds` of which objects exist, or KINDS. */
 static unsigned class_held(const hg_class_t *cls, bool with_contexts)
 {
     unsigned i = 0;
@@ -377,9 +377,9 @@ static hg_return_t class_check_idle(const hg_class_t *cls, bool with_contexts)
     return HG_BUSY;
 }
 
-/* Must others be served before the class ends? One-way calls must leave; and
- * calls whose handle the user has destroyed may still be in flight: they end
- * first, so that only the user's objects remain to be counted. */
+/* Is progress needed before the class can end? One-way calls must leave. Calls
+ * whose handle the user has destroyed may still be in flight, and must end, so
+ * that only objects that the user holds are counted. */
 static bool context_is_settling(hg_context_t *context)
 {
     return atomic_load_explicit(&context->unsent, memory_order_relaxed) != 0 ||
@@ -387,8 +387,8 @@ static bool context_is_settling(hg_context_t *context)
                amg_tally_sum(&context->in_flight) > 0);
 }
 
-/* After `deadline_ns` long replies that nobody has acknowledged are given up:
- * the program has no object to free for them. */
+/* Gives up long replies that no peer has acknowledged by `deadline_ns`, because
+ * the program has no object to free for these replies. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -403,7 +403,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         contexts_abandon(cls);
 }
 
-/* Gives up long replies at the deadline, before core gives up the peers. */
+/* At the deadline, gives up long replies before core gives up the peers. */
 static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)
@@ -439,8 +439,8 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
             amg_back_off(tries++);
     if (!is_quiet && ended == HG_SUCCESS && cls->domains[AMG_ROUTE_MPI] != NULL)
         AMG_ASSERT_DEEP(amg_class_owes_nothing(cls));
-    /* The class has disconnected the domains of its owner, which cannot share
-     * them any more: peers do not serve these domains any longer. */
+    /* The class has disconnected the domains of its owner, so that peers do not
+     * serve these domains any longer: the owner cannot share them any more. */
     if (!is_quiet && owner != NULL && owner->state == AMG_CLASS_OPEN)
         amg_class_set_state(owner, AMG_CLASS_DRAINING);
     if (serve) {
@@ -450,7 +450,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         if (rc != HG_SUCCESS)
             return rc;
     }
-    /* The absence of others alone is no error in Mercury. */
+    /* In Mercury, peers that do not disconnect are no error by themselves. */
     if (!serve && ended == HG_TIMEOUT && !cls->has_lost)
         ended = HG_SUCCESS;
     amg_class_close(cls);
@@ -465,7 +465,7 @@ hg_return_t HG_Finalize(hg_class_t *hg_class)
 
 void HG_Cleanup(void)
 {
-    /* The other transports leave nothing when a process is killed. */
+    /* Only shared memory leaves files when a process is killed. */
     (void)amg_shm_files_clean();
 }
 
@@ -483,7 +483,7 @@ hg_return_t HG_Version_get(
     return HG_SUCCESS;
 }
 
-/* Is `version`, of options of the layer `of` ("NA ", or "" for HG), known? */
+/* Is `version` known? `of`: the layer of the options, "NA ", or "" for HG. */
 static bool version_is_known(const char *of, unsigned version, unsigned newest)
 {
     if (version != 0 && version <= newest)
@@ -505,8 +505,8 @@ enum {
     UNKNOWN_MODE = 0x80,
 };
 
-/* The length of the struct in a program of `version`: each version added fields
- * at the end. */
+/* The length of struct hg_init_info in a program of `version`: each version of
+ * Mercury added fields at the end. */
 static size_t info_len(unsigned version)
 {
     if (HG_VERSION_GE(version, HG_VERSION(2, 4)))
@@ -560,7 +560,7 @@ static bool progress_read(uint8_t mode, struct amg_init *init)
     return true;
 }
 
-/* Reads the options of the network layer that apply to our transports.
+/* Reads the options of NA that apply to the transports of this library.
  * HG_INVALID_ARG: an invalid option, which the log names. */
 static hg_return_t read_na(
     const struct na_init_info_4_0 *na, struct amg_init *init)

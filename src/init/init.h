@@ -12,11 +12,11 @@
 /* Parameters of an open; all zero selects the defaults. */
 struct amg_init {
     const char *info;    /* init string; NULL or "auto": the library chooses */
-    struct amg_open how; /* the plan sets its info */
-    /* Use the domains of this class, and ignore `info` and `how`; or NULL. */
+    struct amg_open how; /* amg_init_plan() sets `how.info` */
+    /* Not NULL: use the domains of this class, and ignore `info` and `how`. */
     hg_class_t *owner;
-    bool auto_sm;        /* shared memory beside the named transport */
-    const char *sm_info; /* rest of shared memory's init string, or NULL */
+    bool auto_sm;        /* use shared memory beside the named transport */
+    const char *sm_info; /* options of shared memory, or NULL */
     bool no_overflow;
     bool no_bulk_eager;
     bool release_input_early;
@@ -24,63 +24,63 @@ struct amg_init {
     bool wants_stats;
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never blocks */
-    /* Options of the threads that make progress; NULL: `progress`, `wait`. */
+    /* Options of the threads that make progress; if NULL, the next two. */
     const struct amalgam_progress_options *progress_options;
     enum amalgam_progress progress;
     enum amalgam_wait wait;
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
-/* The init string with AMALGAM_TRANSPORT applied, which replaces "auto", and
- * "mpi" if the variable only adds the path of bulk data (mpi+p2p, mpi+rma). */
+/* The init string with AMALGAM_TRANSPORT applied. The variable replaces "auto",
+ * and "mpi" if its value only adds the path of bulk data (mpi+p2p, mpi+rma). */
 const char *amg_init_plan_info(const char *info);
 
 /* Plans the domains to open for an init string. HG_INVALID_ARG: no init string;
  * HG_PROTONOSUPPORT: no such transport here, and the log lists the available
- * ones; HG_OPNOTSUPPORTED. */
+ * transports; HG_OPNOTSUPPORTED: mpi+dynamic. */
 hg_return_t amg_init_plan(
     const struct amg_init *init, struct amg_class_plan *plan);
 
-/* Writes the init strings this process can open: "self, mpi, mpi+p2p". Omits
- * those that do not fit into `cap` bytes. Returns `ret_text`. */
+/* Writes the init strings that this process can open: "self, mpi, mpi+p2p".
+ * Omits strings that do not fit into `cap` bytes. Returns `ret_text`. */
 const char *amg_init_offer(char *ret_text, size_t cap);
 
-/* The plan's `join` for a class whose main route is MPI: collective over its
- * ranks. If the plan wants shared memory, and all ranks of a node could map
- * each other's segments, they use shared memory from now on; else all of them
- * use MPI, with one warning. Sets the texts of the class that say how ranks are
- * reached. HG_OPNOTSUPPORTED: the plan allows only shared memory, and a rank is
- * on another node, or cannot map a segment; the log names the rank. */
+/* The plan's `join` for a class whose main route is MPI: collective over the
+ * ranks. If the plan wants shared memory, and all ranks of a node can map each
+ * other's segments, these ranks use shared memory from now on; else all of them
+ * use MPI, with one warning. Opens libfabric between nodes if the plan names
+ * it. Sets the texts of the class on how ranks are reached. HG_OPNOTSUPPORTED:
+ * the plan allows only shared memory, and a rank is on another node, or cannot
+ * map a segment; the log names the rank. */
 hg_return_t amg_init_join(hg_class_t *cls);
 
-/* HG_PROTONOSUPPORT: no such transport here (the log lists the available ones);
- * HG_INVALID_ARG: no init string; or the error of the transport's open. */
+/* Opens a class. The errors of amg_init_plan(), or of the transport's open. */
 hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class);
-/* Reads all options of HG_Init_opt2(); its strings stay the caller's. */
+/* Reads all options of HG_Init_opt2(); `init` keeps pointers to the strings. */
 hg_return_t amg_init_read_info(
     const struct hg_init_info *info, struct amg_init *init);
 
-/* Ends the class, after waiting for its peers like amg_class_quiesce(). Without
- * `serve`, an open context is HG_BUSY. With `serve`, open contexts make
- * progress and run callbacks until every rank has called this, and are then
- * destroyed. After HG_BUSY the class is open as before; but with `serve` it has
- * made progress, may have given up long replies and, if the program kept
- * handles of incoming calls, has disconnected: then a second call, without
- * these handles, closes it. HG_TIMEOUT: the class is closed, but some process
- * did not come; without `serve`, calls to it are given up. A class that borrows
- * its domains does not wait without `serve`; with `serve` it disconnects them,
- * so that their owner cannot share them any more. */
+/* Closes the class, after a wait for its peers (amg_class_quiesce()). Without
+ * `serve`, returns HG_BUSY if a context is open. With `serve`, open contexts
+ * make progress and run callbacks until every rank has called this function,
+ * and are then destroyed. After HG_BUSY the class is open as before, but with
+ * `serve` has made progress, may have given up long replies and, if the program
+ * kept handles of incoming calls, has disconnected: a second call, without
+ * these handles, closes the class. HG_TIMEOUT: the class is closed, but some
+ * process did not disconnect; without `serve`, calls to it are given up. A
+ * class that borrows its domains does not wait without `serve`; with `serve`
+ * the class disconnects them, so that their owner can no longer share them. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */
 struct na_class {
-    /* Owns the addresses that NA calls create, and the domains, which it shares
-     * with an HG class. */
+    /* Owns the addresses that NA calls create, and the domains, which HG
+     * classes may borrow. */
     hg_class_t *cls;
 };
 
-/* The code for users of NA: the same number, or NA_IO_ERROR if NA has no such
- * code. */
+/* The NA code for an HG code: the same number, or NA_IO_ERROR if NA has no code
+ * of that number. */
 static inline na_return_t amg_na_code(hg_return_t rc)
 {
     return rc <= HG_HOSTFIREWALL ? (na_return_t)rc : NA_IO_ERROR;

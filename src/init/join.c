@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joining of a job's ranks while a class opens: shared memory within a node,
- * libfabric between nodes. */
+/* Joining of a job's ranks while a class opens: by shared memory within a node,
+ * by libfabric between nodes. */
 #include "init/init.h"
 
 #include <assert.h>
@@ -24,9 +24,9 @@
 
 /* Libfabric: each rank opens its own domain, and sends its address to the
  * others; no rank connects to another before the first call. After every step
- * that may fail at one rank, all agree on whether to continue: a rank with
- * another route than the others would wait for answers on a route that they do
- * not poll. */
+ * that may fail at one rank, all ranks agree whether to continue. A rank that
+ * alone took another route would wait for answers on a route that the other
+ * ranks do not poll. */
 
 enum { TEXT_CAP = 512, HOST_CAP = 64, JOINED_WAIT_MS = 100 };
 
@@ -38,7 +38,7 @@ struct internode {
     struct amg_rank_table_maker table;
 };
 
-/* The failed rank logs the failure; rank 0, too, if it ends the open. */
+/* The failed rank logs the failure; rank 0, too, if the class is not opened. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -64,8 +64,8 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
             what, plan->far_protocol, HG_Error_to_string(ret));
 }
 
-/* Agrees whether all ranks continue; else returns the code of the first rank
- * that failed. `word`, which may be NULL, becomes the largest of all ranks. */
+/* Returns HG_SUCCESS if `mine` is HG_SUCCESS at all ranks, else the code of the
+ * first rank that failed. `word`, or NULL, becomes the largest of all ranks. */
 static hg_return_t agree(const struct internode *join, hg_return_t mine,
     const char *what, uint64_t *word)
 {
@@ -73,7 +73,7 @@ static hg_return_t agree(const struct internode *join, hg_return_t mine,
     uint64_t words[2] = {0, word == NULL ? 0 : *word};
     hg_return_t rc = HG_SUCCESS;
 
-    /* The largest word is that of the lowest rank that failed. */
+    /* The largest words[0] is of the lowest rank that failed. */
     if (mine != HG_SUCCESS)
         words[0] = (uint64_t)(size - join->node->rank) << 32 | (uint32_t)mine;
     rc = join->cls->ranks->largest(join->node, words, 2);
@@ -123,7 +123,7 @@ static hg_return_t all_join(struct internode *join)
     struct amg_rank_table table;
     hg_return_t rc = HG_SUCCESS;
 
-    /* The limits must be the same at all ranks. */
+    /* All ranks must have the same limits. */
     cls->plan.how.message_len = join->node->message_len;
     cls->plan.how.credits = join->node->credits;
     rc = domain_open(join);
@@ -147,8 +147,8 @@ static hg_return_t all_join(struct internode *join)
     return HG_SUCCESS;
 }
 
-/* The NIC for the threads of this node: that of its first rank, because all
- * ranks compute one map. */
+/* All ranks of a node must compute the same map of threads to cores, so all
+ * ranks use the NIC of the node's first rank. */
 static void nic_agree(const struct internode *join)
 {
     struct amg_progress_config *config = &join->cls->progress_config;
@@ -166,10 +166,10 @@ static void nic_agree(const struct internode *join)
         config->nic[0] = '\0';
 }
 
-/* Opens libfabric for a job of several nodes: collective over all its ranks. If
- * all ranks could open it, `ret_is_far` is true, and ranks of other nodes are
- * called by it. Else they are called by MPI (HG_SUCCESS, with one warning); if
- * the plan forbids that, returns the code of the first failed rank. */
+/* Opens libfabric for a job of several nodes: collective over the ranks. If all
+ * ranks could open libfabric, `ret_is_far` is true, and ranks of other nodes
+ * are called by libfabric; else by MPI (HG_SUCCESS, with one warning). If the
+ * plan forbids MPI, returns the code of the first rank that failed. */
 static hg_return_t internode_join(
     hg_class_t *cls, const struct amg_node *node, bool *ret_is_far)
 {
@@ -202,25 +202,25 @@ static const char *internode_way(
     return ret_text;
 }
 
-/* Each rank opens its segment, and the ranks of a node exchange the names and
- * incarnations of their segments. Each rank then maps the segment of the rank
- * before it, the first rank that of the last, and reports whether it could.
- * Seeing the same files, with the right to open them, is transitive: if each
- * rank can map the one before it, all can map all. Other segments are mapped at
- * the first contact.
+/* Shared memory: each rank opens its segment, and the ranks of a node exchange
+ * the names and incarnations of their segments. Each rank then maps the segment
+ * of the previous rank (the first rank: of the last), and reports the result.
+ * Ranks that see the same files, with the right to open them, form a group: if
+ * each rank can map the previous one's segment, all ranks can map all segments.
+ * Other segments are mapped at the first contact.
  *
- * The node uses its segments only if all ranks could: with different routes in
- * a pair, calls would be answered on a route that is not polled. All ranks of
- * the node take every step, also after an error. At the end the files are
- * unlinked, so that a job leaves none, however it ends; ranks then open the
- * files by the descriptors of their owners. If that is not possible (pid
- * namespaces of containers), the names stay until the class closes. */
+ * The node uses its segments only if all ranks could map: with different routes
+ * in a pair, answers would come on a route that is not polled. All ranks of the
+ * node take every step, also after an error. At the end the files are unlinked,
+ * so that a job leaves none, however the job ends; ranks later open the files
+ * by the descriptors of their owners. If that is not possible (pid namespaces
+ * of containers), the names stay until the class closes. */
 
-/* Record that a rank sends to the others of its node, in two rounds; in the
- * first round with its binding, so that ranks know which cores are idle. */
+/* Record that a rank sends to the other ranks of its node, in two rounds: after
+ * the open of the segment, and after the mapping. */
 struct card {
-    struct amg_affinity_rank affinity;
-    uint32_t rank;        /* in the job */
+    struct amg_affinity_rank affinity; /* tells which cores are not idle */
+    uint32_t rank;                     /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
     uint32_t other;       /* rank whose segment could not be mapped */
     uint32_t needs_names; /* `other`'s file can be opened only by name */
@@ -229,7 +229,7 @@ struct card {
 
 static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "its room");
 
-/* Maps the segment of the rank before this one, to see if that is possible. */
+/* Maps the segment of the previous rank, to see whether this rank can. */
 static void neighbour_check(
     const hg_class_t *cls, const struct amg_node *node, struct card *mine)
 {
@@ -249,7 +249,7 @@ static const struct amg_route_near near_ranks = {
     .rank = amg_shm_node_rank,
 };
 
-/* Lets the domain know the ranks of the node. HG_NOMEM. */
+/* Passes the ranks of the node to the domain and the route map. HG_NOMEM. */
 static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node *node)
 {
     const struct card *cards = node->cards;
@@ -266,7 +266,7 @@ static hg_return_t ranks_tell(hg_class_t *cls, const struct amg_node *node)
 }
 
 /* Exchanges all cards of the node. `ret_bad` is the first card that reports a
- * failure, or NULL; so all ranks come to the same result. */
+ * failure, or NULL: all ranks of the node get the same result. */
 static hg_return_t cards_swap(const struct amg_node *node,
     const struct card *mine, const struct card **ret_bad)
 {
@@ -281,7 +281,7 @@ static hg_return_t cards_swap(const struct amg_node *node,
     return rc;
 }
 
-/* Can all ranks map all without the names of the files? */
+/* Can all ranks map all segments without the names of the files? */
 static bool names_are_vain(const struct amg_node *node)
 {
     const struct card *cards = node->cards;
@@ -292,7 +292,7 @@ static bool names_are_vain(const struct amg_node *node)
     return i == node->boot->size;
 }
 
-/* The failed rank logs the failure for all. */
+/* Only the failed rank logs the failure. */
 static void intranode_failure_log(
     const struct amg_node *node, const struct card *bad, bool was_open)
 {
@@ -313,8 +313,8 @@ static void intranode_failure_log(
             bad->rank, why, node->boot->size);
 }
 
-/* Keeps the bindings of the node's ranks. Without memory for them, this rank
- * treats its neighbours as unknown. */
+/* Keeps the bindings of the node's ranks. If there is no memory, this rank
+ * treats the bindings of the other ranks as unknown. */
 static void bindings_keep(hg_class_t *cls, const struct amg_node *node)
 {
     const struct card *cards = node->cards;
@@ -346,7 +346,7 @@ static hg_return_t segment_open(
     return amg_route_map_create(cls);
 }
 
-/* Joins the other ranks of the node, if the plan wants it. */
+/* Exchanges the node's bindings; joins its ranks if the plan wants that. */
 static hg_return_t node_meet(
     hg_class_t *cls, const struct amg_node *node, bool *ret_is_near)
 {
@@ -381,8 +381,8 @@ static hg_return_t node_meet(
     return rc;
 }
 
-/* Waits up to JOINED_WAIT_MS until all ranks have left the collective calls
- * above; after that, the contexts keep checking (context_look_at_joining). */
+/* Waits up to JOINED_WAIT_MS until all ranks have left the collective calls of
+ * the open. Later the contexts check (context_look_at_joining() in init.c). */
 static void others_await(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
@@ -396,13 +396,13 @@ static void others_await(hg_class_t *cls)
     atomic_store_explicit(&cls->is_joining, is_joining, memory_order_relaxed);
 }
 
-/* The first rank that is not on this node; the cards are of this node. */
+/* The first rank that is not on this node. */
 static uint32_t stranger_find(const struct amg_node *node)
 {
     const struct card *cards = node->cards;
     uint32_t i = 0;
 
-    /* The cards are in rank order. */
+    /* The cards are of the ranks of this node, in rank order. */
     while (i < node->boot->size && cards[i].rank == i)
         i++;
     return i;
@@ -444,8 +444,8 @@ static void reach_write(
         cls->ranks->reason(domain));
 }
 
-/* A job of one node opens no libfabric, so a wrong name would show only in a
- * job of two nodes. Rank 0 checks the name. */
+/* A job of one node does not open libfabric, so a wrong name would show only in
+ * a job of two nodes. Rank 0 checks the name. */
 static void far_check(const hg_class_t *cls)
 {
     const struct amg_class_plan *plan = &cls->plan;
@@ -460,7 +460,7 @@ static void far_check(const hg_class_t *cls)
             plan->far_protocol);
 }
 
-/* Opens the node's domains as the plan wants. */
+/* Opens the routes within the node and between nodes, as the plan wants. */
 static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
 {
     bool is_alone = node->boot->size == 1;
@@ -494,7 +494,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
         return rc;
     if (is_far)
         others_await(cls);
-    /* Calls to oneself use the main route, if they must not be local. */
+    /* With no_loopback, calls of a process to itself use the main route. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;
@@ -509,7 +509,7 @@ hg_return_t amg_init_join(hg_class_t *cls)
     struct amg_node node;
     hg_return_t rc = HG_SUCCESS;
 
-    /* The MPI driver is loaded. */
+    /* Without a load: amg_init_plan() has loaded the MPI driver. */
     cls->ranks = amg_driver_find(AMG_DRIVER_MPI_NODE, false);
     if (cls->ranks == NULL) {
         AMG_LOG_ERROR("cls",

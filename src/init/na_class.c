@@ -81,13 +81,13 @@ bool NA_Is_listening(const na_class_t *na_class)
 
 bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags)
 {
-    /* The features are those of messages, which this class does not offer. */
+    /* All features are of NA messages, which this class does not offer. */
     (void)na_class;
     (void)flags;
     return false;
 }
 
-/* A na_addr_t is an address of the class below under another name. */
+/* A na_addr_t is an hg_addr_t of `cls` under another name. */
 static na_addr_t *na_addr_of(hg_addr_t addr)
 {
     return (na_addr_t *)addr;

@@ -25,11 +25,11 @@ static const char ofi_protocols[] =
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char old_plugins[] = "bmi cci ucx";
 
-/* First letters of those protocols of these plugins that need InfiniBand; the
- * others go over TCP. */
+/* First letters of the protocols of these plugins that need InfiniBand; other
+ * protocols are replaced by tcp. */
 static const char verbs_protocols[] = "rc ud dc ib";
 
-/* Is the word of `len` letters one of `words`, which blanks separate? */
+/* Is the word of `len` letters in the list `words`, which blanks separate? */
 static bool word_is(const char *word, size_t len, const char *words)
 {
     size_t one = 0;
@@ -63,7 +63,7 @@ static bool scheme_is_ofi(const struct amg_uri *uri)
            scheme_is(uri, ofi_protocols);
 }
 
-/* Replaces the scheme of a plugin that is not here by verbs or tcp. */
+/* Replaces the scheme of a plugin of `old_plugins` by verbs or tcp. */
 static void plugin_replace(struct amg_uri *uri, const char *info)
 {
     const char *name = "tcp";
@@ -82,8 +82,8 @@ static void plugin_replace(struct amg_uri *uri, const char *info)
     uri->class_len = 0;
 }
 
-/* The drivers this process can open, NULL-terminated. Loads those of MPI and
- * libfabric only if `wanted`, an init string or NULL, names them. */
+/* The drivers that this process can open; NULL ends the list. Loads the drivers
+ * of MPI and libfabric only if `wanted`, an init string or NULL, names them. */
 static void transports_find(const char *wanted,
     const struct amg_transport *ret_all[AMG_ROUTE_COUNT + 1])
 {
@@ -111,8 +111,8 @@ const char *amg_init_offer(char *ret_text, size_t cap)
     return amg_registry_offer(all, ret_text, cap);
 }
 
-/* Logs that no transport here opens the init string, and which ones could be
- * opened; for a communicator, those that reach its ranks. */
+/* Logs that no transport here opens the init string, and lists the strings that
+ * could be opened; for a communicator, the strings that lead to its ranks. */
 static void init_string_refuse(const char *info, bool is_of_ranks)
 {
     const struct amg_transport *mpi[2] = {
@@ -144,14 +144,14 @@ const char *amg_init_plan_info(const char *info)
 
     if (info == NULL || strcmp(info, "auto") == 0)
         return wanted == NULL ? "auto" : wanted;
-    /* Does the string only leave open how bulk data are moved? */
+    /* Does the variable only add how bulk data are moved? */
     if (wanted != NULL && word_is(info, strlen(info), "mpi mpi+static") &&
         word_is(wanted, strlen(wanted), "mpi+p2p mpi+rma"))
         return wanted;
     return info;
 }
 
-/* Ranks are named by MPI, whatever other routes lead to them. */
+/* For ranks of a job: MPI names them, whatever other routes lead to them. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
     plan->transports[AMG_ROUTE_MPI] = amg_driver_find(AMG_DRIVER_MPI, true);
@@ -169,23 +169,23 @@ static void protocol_take(
         (int)(uri->scheme_len - skip), uri->scheme + skip);
 }
 
-/* Ranks of other nodes are reached by libfabric, as `uri` names it. */
+/* Ranks of other nodes are reached by libfabric, by the provider of `uri`. */
 static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
 {
     protocol_take(uri, plan->far_protocol);
     plan->far_info = uri->rest;
 }
 
-/* Stands in for amg_init_join() if AMALGAM_INTERNODE is invalid. All ranks fail
- * here together: the MPI domain opens only if all have the same value. */
+/* The plan's `join` if AMALGAM_INTERNODE is invalid. All ranks fail here
+ * together: the MPI domain opens only if all ranks have the same value. */
 static hg_return_t ranks_refuse(hg_class_t *cls)
 {
     (void)cls;
     return HG_PROTONOSUPPORT;
 }
 
-/* Applies the environment's setting for other nodes, if the init string leaves
- * it open. */
+/* Applies AMALGAM_INTERNODE; called for the init string "auto", which leaves
+ * open how ranks of other nodes are reached. */
 static void plan_internode(struct amg_class_plan *plan)
 {
     const char *wanted = amg_env_text(AMG_ENV_INTERNODE);
@@ -207,8 +207,8 @@ static void plan_internode(struct amg_class_plan *plan)
         wanted);
 }
 
-/* Selects the drivers for the init string. With `is_of_ranks`, a class of a
- * communicator, shared memory is a route to ranks, which keep their names. */
+/* Selects the drivers for the init string. `is_of_ranks`: the class is of a
+ * communicator, and shared memory is a route to ranks, which MPI names. */
 static hg_return_t plan_transports(struct amg_class_plan *plan,
     const char *info, const struct amg_uri *uri, bool is_of_ranks)
 {
@@ -293,14 +293,14 @@ hg_return_t amg_init_plan(
             info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
-    /* Programs open a second context where Mercury needs no option for that. */
+    /* Mercury allows a second context here without the option max_contexts. */
     if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
                                            plan->main_route == AMG_ROUTE_OFI))
         plan->how.max_contexts = CONTEXTS_UNASKED;
     return HG_SUCCESS;
 }
 
-/* An element of the list, in one block of memory. */
+/* An element of the list that programs get, in one block of memory. */
 struct protocol_entry {
     struct na_protocol_info info;
     char texts[]; /* what `info` points to */
@@ -336,7 +336,7 @@ static struct na_protocol_info *entry_create(
     return &entry->info;
 }
 
-/* Is `scheme` the user's choice: "class+protocol", or one of the two? */
+/* Does `uri` name `scheme`, its class alone, or its protocol alone? */
 static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
 {
     size_t class_len = strcspn(scheme, "+");
@@ -350,7 +350,7 @@ static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
            memcmp(scheme + class_len + 1, uri->scheme, wanted_len) == 0;
 }
 
-/* Adds a driver's protocols at `*end`, and advances it. `uri` NULL: all. */
+/* Adds a driver's protocols, or those of `uri`, at `*end`; advances `*end`. */
 static hg_return_t driver_add(const struct amg_transport *transport,
     const struct amg_uri *uri, struct na_protocol_info ***end)
 {

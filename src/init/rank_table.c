@@ -14,9 +14,9 @@
  *   places    a rank plus 1, 4 bytes         1.5 to 3 x ranks   hashes of texts
  *
  * The first rank of each node receives all records, and writes them into memory
- * that the ranks of its node map. A rank that cannot do that gets a copy. So a
- * node has one table, of some 100 bytes per rank of the job if texts have 80
- * bytes. While the table is filled, the first rank has the records twice. */
+ * that the ranks of the node map. A rank that cannot map gets a copy. So a node
+ * has one table, of some 100 bytes per rank of the job if texts have 80 bytes.
+ * While the table is filled, the first rank has the records twice. */
 
 enum {
     RECORD_ALIGN = 8,
@@ -26,7 +26,7 @@ enum {
 /* Memory of a table in one process. */
 struct table_holder {
     struct amg_shm_node_mem shared;
-    unsigned char *own; /* if not shared */
+    unsigned char *own; /* private memory, if not shared */
 };
 
 static void holder_free(void *memory)
@@ -64,7 +64,7 @@ static unsigned char *table_bytes(const struct amg_rank_table_maker *table)
     return holder->own != NULL ? holder->own : holder->shared.bytes;
 }
 
-/* The table in the memory of this process; `memory` is not set. */
+/* The table in the memory of this process, without the member `memory`. */
 static struct amg_rank_table table_view(
     const struct amg_rank_table_maker *table)
 {
@@ -116,7 +116,7 @@ static size_t stack_len(const char *text)
     return mark == NULL ? strlen(text) : (size_t)(mark - text);
 }
 
-/* Only ranks with the same provider can communicate. */
+/* Has a rank the provider of rank 0? Others cannot communicate with rank 0. */
 static bool stack_fits(const struct amg_rank_table_maker *table,
     const struct amg_rank_record *first, const struct amg_rank_record *record)
 {
@@ -161,7 +161,7 @@ static hg_return_t places_fill(const struct amg_rank_table_maker *table)
     return HG_SUCCESS;
 }
 
-/* Enters the addresses into the table, at the first rank of the node. */
+/* At the first rank of the node: enters the addresses into the table. */
 static hg_return_t table_fill(struct amg_rank_table_maker *table)
 {
     unsigned char *bytes = NULL;
@@ -184,13 +184,13 @@ static hg_return_t table_fill(struct amg_rank_table_maker *table)
     return places_fill(table);
 }
 
-/* Maps the memory of the node's first rank. `ret_is_shared`: all could. */
+/* Maps the memory of the node's first rank. `ret_is_shared`: at all ranks. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
     struct amg_boot *boot = table->node->boot;
     struct table_holder *holder = table->holder;
-    uint32_t *mapped = table->node->cards; /* a card is longer than that */
+    uint32_t *mapped = table->node->cards; /* reused: a card is longer */
     struct amg_shm_node_mem_id id = holder->shared.id;
     uint32_t is_mapped = holder->shared.bytes != NULL;
     hg_return_t rc = boot->ops->bcast(boot, &id, sizeof(id), 0);
@@ -217,7 +217,7 @@ static hg_return_t table_map(
     return rc;
 }
 
-/* Copies all bytes to all ranks of the node, some of which have the table. */
+/* Sends the table to all ranks of the node; ranks without a table keep it. */
 static hg_return_t table_copy(struct amg_rank_table_maker *table)
 {
     struct amg_boot *boot = table->node->boot;
@@ -243,7 +243,7 @@ static hg_return_t table_copy(struct amg_rank_table_maker *table)
     return rc;
 }
 
-/* Shares the memory with all ranks of the node, or copies it if they cannot. */
+/* Shares the table with the node's ranks, or copies it if one cannot map. */
 static hg_return_t table_share(struct amg_rank_table_maker *table)
 {
     bool is_shared = false;
@@ -259,7 +259,7 @@ hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table)
 {
     hg_return_t collected = table->ops->collect(
         table->node, table->mine, table->record_len, table->all);
-    /* Without records, `all` may be undefined; the node shares all the same. */
+    /* Without records `all` may be undefined, but sharing is collective. */
     hg_return_t filled =
         collected == HG_SUCCESS ? table_fill(table) : collected;
     hg_return_t shared = table_share(table);

@@ -218,8 +218,8 @@ void amg_margo_runtime_finalize(void)
                 memory_order_relaxed, memory_order_relaxed))
             continue;
         if (ABT_finalize() != ABT_SUCCESS) {
-            /* This thread is not the primary thread, which alone may make the
-             * last call, and makes that call later. */
+            /* Only the primary thread may make the last call: leaves the call
+             * to that thread. */
             atomic_fetch_add_explicit(&owed, 1u, memory_order_relaxed);
             return;
         }

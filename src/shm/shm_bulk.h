@@ -27,8 +27,9 @@ void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Moves the transfers of `ep`: copies up to about 1 MiB, beside bounce buffers.
- * The progress owner calls, without the lock. Puts completed ops on `done`. */
+/* Moves the transfers of `ep`: copies up to about 1 MiB, bounce buffers not
+ * counted. The progress owner calls the function without the lock. Puts
+ * completed operations on `done`. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 /* Cancels an operation in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
@@ -49,11 +50,11 @@ hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
 /* Copies between this process and the memory of a peer (shm_copy.c). */
 
 /* Checks all of `access`, copies its first bytes between `local` and the peer,
- * and moves `local` behind them. `*budget` bounds the bytes, and is reduced by
- * them and, if there are several runs, by a fixed cost of each. HG_SUCCESS:
- * `*ret_len` > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has to copy;
- * HG_AGAIN: try again later. Others end the operation with that code; the cause
- * was logged, except of HG_HOSTUNREACH and some HG_PROTOCOL_ERROR. */
+ * and moves `local` behind the copied bytes. `*budget` bounds the copied bytes,
+ * and is reduced by the copied bytes and, for several runs, a cost per run.
+ * HG_SUCCESS: `*ret_len` > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has
+ * to copy; HG_AGAIN: try again later. Other codes end the operation; the cause
+ * was logged, but for HG_HOSTUNREACH and some cases of HG_PROTOCOL_ERROR. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
@@ -62,8 +63,8 @@ hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: a put or get that its post did not complete. Polls move it, by
- * copies of this process or through the segment (shm_transfer.c).
+/* Transfer: a put or get that its post did not complete. Polls move the data,
+ * by copies of this process or through the segment (shm_transfer.c).
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -74,8 +75,8 @@ void amg_shm_access_refused(const struct amg_shm_region *who,
  *                            <--------    DONE {code}
  *
  * The buffer is a bounce buffer of 64 KiB in the segment of the origin. DONE
- * names the transfer and the number of the buffer: that tells the fragment, as
- * a buffer belongs to one fragment at a time.
+ * names the transfer and the number of the buffer, which identifies the
+ * fragment: a buffer belongs to one fragment at a time.
  *
  *   AMG_SHM_BULK_GET, _PUT   cookie: the transfer   struct amg_shm_bulk_request
  *   AMG_SHM_BULK_DONE        cookie: the transfer   struct amg_shm_bulk_done */
@@ -100,8 +101,8 @@ static_assert(
 struct amg_shm_bulk_request {
     struct amg_shm_key key;
     uint64_t offset;
-    /* Bytes of the transfer from this fragment on: all are checked, so that a
-     * forbidden access is refused before any byte is copied. */
+    /* Bytes of the transfer from this fragment on. The exposer checks all of
+     * them before it copies a byte, so a forbidden access changes nothing. */
     uint64_t rest;
     uint32_t segment;
     uint32_t len; /* of the fragment */
@@ -120,7 +121,7 @@ struct amg_shm_bulk_done {
 struct amg_shm_fragment {
     uint32_t bounce;
     uint32_t len;              /* 0: not in flight */
-    struct amg_seg_iter local; /* of a get: the destination of its bytes */
+    struct amg_seg_iter local; /* destination of the bytes of a get */
 };
 
 enum amg_shm_transfer_state {
@@ -131,8 +132,9 @@ enum amg_shm_transfer_state {
     AMG_SHM_TRANSFER_ENDED,   /* the operation has ended; fragments have not */
 };
 
-/* From bulk.pool. The domain's lock guards all but what the progress owner
- * alone uses: `local`, `begun`, `arrived`, `ret`; if POLLED, the fragments. */
+/* From bulk.pool. The domain's lock guards all members but `local`, `begun`,
+ * `arrived`, `ret`, which only the progress owner of `ep` uses, and but the
+ * fragments while POLLED. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;
@@ -140,7 +142,7 @@ struct amg_shm_transfer {
     struct amg_shm_ep *ep;
     struct amg_op *op;
     struct amg_shm_peer *peer;    /* a reference */
-    struct amg_seg_iter local;    /* of the bytes not begun yet */
+    struct amg_seg_iter local;    /* place of the bytes not begun yet */
     struct amg_shm_access access; /* the whole transfer */
     uint64_t begun;               /* bytes copied, or given to fragments */
     uint64_t arrived;             /* bytes that arrived at their destination */
@@ -160,8 +162,8 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Bytes copied by one poll: 0.1 ms, so that messages do not wait long. Each of
- * several runs counts as more than its bytes, see shm_copy.c. */
+/* Bytes that one poll copies: 0.1 ms, so that messages do not wait long. Each
+ * of several runs counts as more than its bytes, see shm_copy.c. */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
 static inline char *amg_shm_bounce_buf(
@@ -171,15 +173,13 @@ static inline char *amg_shm_bounce_buf(
     return (char *)region->bounce_bufs + (size_t)bounce * AMG_SHM_BOUNCE_LEN;
 }
 
-/* Lets the next poll continue the transfer. */
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
 /* The domain closes: frees the transfers whose answers will not come. */
 void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
 
 /* Handles a cell of a transfer that a peer sent to context `context_id`. The
- * progress owner of the context calls without the lock, because handling may
- * copy 64 KiB; if the context is closed, the caller has the lock. The cell is
- * not used after the return. */
+ * progress owner of the context calls without the lock, because the function
+ * may copy 64 KiB. If the context is closed, the caller has the lock. */
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
@@ -188,7 +188,7 @@ void amg_shm_transfer_done(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
 
-/* Takes the lock, unless the caller has it, as for a closed context. */
+/* Takes the lock, unless the caller has the lock (closed context). */
 static inline void amg_shm_bulk_lock(
     struct amg_shm_domain *domain, bool has_lock)
 {

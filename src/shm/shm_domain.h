@@ -10,9 +10,9 @@
  *     \-- eps               by context, while it is open: uses its inbox
  *
  * One lock guards the domain: peers, links, bufs, arrivals, operations while
- * they are posted. Taking the lock is cheap for the thread that usually does
- * (base/bias.h). A poll reads its inbox without the lock: the inbox belongs to
- * the progress owner while its endpoint is open, and is guarded by the lock
+ * they are posted. The lock is cheap for the first thread that takes the lock
+ * (base/bias.h). A poll may read the inbox without the lock: the inbox belongs
+ * to the progress owner while its endpoint is open, and is guarded by the lock
  * otherwise. Callers of functions that end in _locked hold the lock. */
 #ifndef AMG_SHM_SHM_DOMAIN_H
 #define AMG_SHM_SHM_DOMAIN_H
@@ -48,7 +48,7 @@ enum amg_shm_copy {
     AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment: shm_copy.c */
     AMG_SHM_COPY_DIRECT,  /* direct, else segment */
     AMG_SHM_COPY_CMA,     /* cma, else segment */
-    AMG_SHM_COPY_SEGMENT, /* always */
+    AMG_SHM_COPY_SEGMENT, /* segment, always */
 };
 
 /* State of a domain for puts and gets. */
@@ -84,9 +84,9 @@ struct amg_shm_bulk_peer {
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; 0 after the kernel refused one. */
     _Atomic uint32_t has_cma;
-    /* 1: the peer closed or died, and posts no longer copy. A post that still
-     * reads 0 copies as it would have before: that is harmless. Written under
-     * the lock, read without the lock. */
+    /* 1: the peer closed or died, and posts no longer copy. A copy by a post
+     * that still reads 0 is harmless: the peer's area stays mapped until the
+     * peer is freed. Written under the lock, read without the lock. */
     _Atomic uint32_t is_gone;
     struct amg_shm_key_table *table;
     struct amg_shm_accessor *accessor; /* NULL: segment only */
@@ -101,19 +101,19 @@ struct amg_shm_bulk_peer {
 struct amg_shm_stock {
     struct amg_link *free;
     struct amg_list lent; /* at receivers; oldest first */
-    uint32_t next;        /* index of the first that was never used */
-    uint32_t end;         /* index behind the last */
+    uint32_t next;        /* index of the first buffer that was never used */
+    uint32_t end;         /* index behind the last buffer */
 };
 
 enum amg_shm_stock_id {
-    AMG_SHM_STOCK_MSGBUFS, /* msgbufs that a receiver may keep */
-    AMG_SHM_STOCK_TRANSIT, /* msgbufs that a receiver copies at once */
-    AMG_SHM_STOCK_BLOCKS,  /* from here on a stock per kind of blocks */
+    AMG_SHM_STOCK_MSGBUFS, /* msgbufs that a receiver may keep for long */
+    AMG_SHM_STOCK_TRANSIT, /* msgbufs that a receiver copies out at once */
+    AMG_SHM_STOCK_BLOCKS,  /* the first of the stocks, one per kind of blocks */
     AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
 };
 
-/* Buffer of one outgoing message. The buf is in a free list, with the user, or
- * waiting to be sent, or the msgbuf is lent to a receiver. */
+/* Buffer of one outgoing message. The buf is in a free list, with the user, in
+ * a queue of messages to be sent, or in `lent` of its stock. */
 struct amg_shm_buf {
     struct amg_post post; /* while free: post.link is the next free buf */
     struct amg_buf buf;
@@ -148,7 +148,7 @@ struct amg_shm_link {
 
 enum amg_shm_peer_state {
     AMG_SHM_PEER_ALIVE,
-    AMG_SHM_PEER_GONE,  /* closed or died: this process sends nothing to it */
+    AMG_SHM_PEER_GONE,  /* closed, died, or refused us: gets no messages */
     AMG_SHM_PEER_UNMET, /* a rank of the node: mapped at the first contact */
 };
 
@@ -163,7 +163,7 @@ struct amg_shm_peer {
     uint8_t context;       /* context that sent the last request */
     bool has_failed_wake;  /* a wakeup failed; the peer may be blocked */
     bool has_refused;      /* the peer cannot map our segment, and is GONE */
-    uint32_t msgbufs_held; /* the peer's msgbufs and blocks in arrivals */
+    uint32_t msgbufs_held; /* the peer's msgbufs and blocks that arrivals use */
     uint32_t msgbufs_lent; /* our msgbufs and blocks lent to the peer */
     struct amg_flow_peer calls;
     struct amg_watched watched;
@@ -172,7 +172,7 @@ struct amg_shm_peer {
     struct amg_shm_region region; /* self: the domain's own; UNMET: only name
                                    * and incarnation */
     struct amg_shm_link first;    /* to context 0 */
-    struct amg_shm_link **more;   /* by context; NULL until one is used */
+    struct amg_shm_link **more;   /* by context; NULL: none but `first` */
     int pidfd; /* readable when the peer's process has died; -1: none */
     struct amg_shm_bulk_peer bulk;
 };
@@ -196,17 +196,17 @@ struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
-    uint8_t context_id; /* of the inbox; the sender may change the claim */
+    uint8_t context_id; /* of the inbox; a faulty writer may change its claim */
     uint32_t seen;      /* in.head at the last check for silent rings */
     bool is_active;
-    bool is_leaving;      /* the writer stopped: freed when empty */
+    bool is_leaving; /* the writer left, closed or died: freed when empty */
     struct amg_link link; /* on the inbox's `rings` */
 };
 
 /* Inbox of one context. Belongs to the progress owner while an endpoint is
  * open, and is guarded by the lock otherwise. Created when the context is first
- * opened, or when the domain closes and has to refuse requests to it. Lives as
- * long as the domain, because replies may arrive after the endpoint closed. */
+ * opened, or when the domain closes and refuses requests to that context. Lives
+ * as long as the domain: replies may arrive after the endpoint closed. */
 struct amg_shm_inbox {
     struct amg_shm_domain *domain;
     struct amg_shm_context *context; /* the shared part */
@@ -229,8 +229,8 @@ enum amg_shm_due {
     AMG_SHM_DUE_DONE = 1,    /* there may be operations in `done`, or late
                               * replies */
     AMG_SHM_DUE_BULK = 2,    /* bulk.ready is not empty */
-    AMG_SHM_DUE_LEAVING = 4, /* writers of rings stopped */
-    AMG_SHM_DUE_WAIT = 8,    /* a wait was announced; the poll ends it */
+    AMG_SHM_DUE_LEAVING = 4, /* rings are to be freed (is_leaving) */
+    AMG_SHM_DUE_WAIT = 8,    /* a wait was announced; the poll ends the wait */
     AMG_SHM_DUE_ALL = 15,
 };
 
@@ -238,10 +238,10 @@ enum amg_shm_due {
 struct amg_shm_ep {
     struct amg_ep base;
     struct amg_shm_inbox *inbox;
-    /* Written under the lock, read without it. */
+    /* Written under the lock, read without the lock. */
     _Atomic uint32_t due;
-    uint32_t until_rare;  /* polls until the next one that checks rare events */
-    uint32_t rare_polls;  /* polls that checked them */
+    uint32_t until_rare;  /* polls until the next check of rare events */
+    uint32_t rare_polls;  /* polls that checked rare events */
     struct amg_list done; /* ended operations; under the lock */
     uint64_t checked_ns;  /* when peers were last checked */
     int epoll;            /* the descriptor to wait on, or -1 */
@@ -256,11 +256,11 @@ struct amg_shm_domain {
     uint32_t max_contexts;
     bool is_listening;
     bool is_joined; /* the peers are ranks of a job: all close together */
-    /* A poll may have to retry sends: peers in `blocked`, owed credits. Written
-     * under the lock, read without it. */
+    /* 1: polls try to send, as peers are in `blocked` or credits are owed.
+     * Written under the lock, read without the lock. */
     _Atomic uint32_t has_deferred;
-    /* Approximate count of polls that found nothing: unchanged within a burst
-     * of messages. Relaxed, see struct amg_shm_out. */
+    /* Approximate count of polls that found nothing. The count does not change
+     * within a burst of messages. Relaxed, see struct amg_shm_out. */
     _Atomic uint32_t idle_polls;
 
     struct amg_bias lock; /* guards all below */
@@ -277,10 +277,10 @@ struct amg_shm_domain {
     uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;
     bool wants_retry; /* a send waits for a slot, or a wakeup failed */
-    /* Descriptors for peers: at most `descriptors_max` pidfds, and as many
-     * doorbells, of which the oldest is closed for a new one. */
+    /* At most so many pidfds of peers, and so many open doorbells of peers: the
+     * doorbell that was opened first is closed for a further doorbell. */
     uint32_t descriptors_max;
-    struct { /* shm_link.c: doorbells of peers, the oldest first */
+    struct { /* shm_link.c: doorbells of peers, in the order of opening */
         struct amg_list open;
         uint32_t count;
     } doorbells;
@@ -292,19 +292,19 @@ struct amg_shm_domain {
         bool lacks_pidfds; /* there may be peers without a pidfd */
         bool has_unseen;   /* a ring of ours may still be UNSEEN */
     } deaths;
-    uint64_t unmapped_since_ns; /* no sender could be mapped since then; or 0 */
-    uint64_t refused;  /* last peer logged as refused, by incarnation; or 0 */
-    uint64_t refusing; /* last peer logged as refusing this process; or 0 */
+    uint64_t unmapped_since_ns; /* when mapping senders began to fail; or 0 */
+    uint64_t refused;  /* incarnation of the last peer that was refused; or 0 */
+    uint64_t refusing; /* incarnation of the last peer that refused us; or 0 */
 
     struct { /* shm_buf.c */
         struct amg_shm_stock stocks[AMG_SHM_STOCKS];
-        struct amg_link *on_heap; /* free ones, singly linked */
+        struct amg_link *on_heap; /* free bufs on the heap, singly linked */
         struct amg_shm_buf *all;  /* by index of the msgbuf or block */
         bool has_warned;          /* warned that /dev/shm is full */
     } bufs;
     struct { /* shm_msg.c */
         struct amg_shm_arrival *free;
-        struct amg_shm_block *blocks; /* the memory of all */
+        struct amg_shm_block *blocks; /* the memory of all arrivals */
     } arrivals;
 
     struct amg_shm_inring **inrings; /* by slot; NULL: not opened */
@@ -353,7 +353,7 @@ static inline struct amg_peer *amg_shm_peer_base(struct amg_shm_peer *peer)
     return (struct amg_peer *)(void *)peer;
 }
 
-/* Sets or clears work that the next polls of the endpoint do. */
+/* Sets or clears the bits of work for the next polls of the endpoint. */
 static inline void amg_shm_due_set_locked(
     struct amg_shm_ep *ep, enum amg_shm_due due, bool is_due)
 {

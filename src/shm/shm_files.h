@@ -30,7 +30,6 @@ enum amg_shm_life {
     AMG_SHM_LIFE_UNKNOWN, /* for instance when no descriptor is left */
 };
 
-/* Liveness of the process with that pid and start time. */
 typedef enum amg_shm_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
 
 /* Identity of this process. */
@@ -52,8 +51,8 @@ void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
 void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
-/* Removes the segment at `path` if its owner is certainly dead. True: no such
- * segment is left. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
+/* Removes the segment at `path` if its owner is certainly dead. True: no file
+ * is left at `path`. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Liveness of the owner of a segment whose pid is of another pid namespace. */
@@ -63,10 +62,10 @@ enum amg_shm_life amg_shm_files_life_by_lock(
 /* Liveness of the owner of a mapped segment. */
 enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 
-/* Opens, by amg_spare_open(), the file that another process of this pid
- * namespace and user has open as `fd`; -1: no file of that kind (S_IFREG,
- * S_IFIFO), or no permission. The caller checks that `pid` is still the
- * intended process. */
+/* Opens, by amg_spare_open(), the file that a process of this pid namespace and
+ * user has open as `fd`. -1, with `errno`: no file of that kind (S_IFREG,
+ * S_IFIFO), or no permission. The caller checks what was opened, because
+ * another process may have `pid` by now. */
 int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 
 /* Removes the file at `path` if it is the file open as `fd`. */
@@ -96,25 +95,26 @@ struct amg_shm_need;
 /* Bytes that a segment takes; `called`: with `slots` slots in use. */
 void amg_shm_region_need(const struct amg_shm_region_params *params,
     uint32_t slots, struct amg_shm_need *ret_need);
-/* Maps the segment that is called `name` and checks it. HG_ADDRNOTAVAIL: no
- * such segment; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
+/* Maps and checks the segment that is called `name`. HG_ADDRNOTAVAIL: no such
+ * segment; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
  * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
 enum { AMG_SHM_WHY_CAP = 80 };
-/* Writes the cause of a failed mapping, with the limit that it met. Returns
+/* Writes the cause of a failed mapping, with the limit to look at. Returns
  * `ret_text`. */
 const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP]);
-/* Reserves the pages of `len` bytes at `at` in the segment, so that writing
- * there cannot raise SIGBUS. False, with `errno`: no room in /dev/shm, or no
- * descriptor is left; try again later. True where that cannot be determined.
- * Makes system calls. */
+/* Reserves the pages of `len` bytes at `at` in the segment, so that a write to
+ * these bytes cannot raise SIGBUS. False, with `errno`: no room in /dev/shm, or
+ * no descriptor is left; try again later. True also if the segment cannot be
+ * opened or fallocate() fails for other reasons. Makes system calls. */
 bool amg_shm_region_reserve(
     const struct amg_shm_region *region, const void *at, uint64_t len);
-/* Unmaps the segment; its owner also removes the file. Accepts zeros. */
+/* Unmaps the segment; the owner also closes it and removes the file. Accepts a
+ * zeroed region. */
 void amg_shm_region_fini(struct amg_shm_region *region);
 
-/* Whether `text` can name a segment: 1 to 63 of [A-Za-z0-9._-]. */
+/* Whether `text` can name a segment: 1 to 63 characters of [A-Za-z0-9._-]. */
 bool amg_shm_name_is_valid(const char *text);
 
 #endif

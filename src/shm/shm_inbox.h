@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Receiving side of a context: its inbox, the rings of its senders, the polls
  * of its endpoint, the messages, and the liveness of the senders. Only the
- * owner of an inbox calls its functions, without the lock unless the name ends
- * in _locked. */
+ * progress owner calls functions of an open inbox; the caller holds the lock if
+ * the name ends in _locked. */
 #ifndef AMG_SHM_SHM_INBOX_H
 #define AMG_SHM_SHM_INBOX_H
 
 #include "shm/shm_domain.h"
 
 /* Registers this process for the membarrier() of others; false: the kernel
- * lacks it, or AMALGAM_SHM_FENCE turns it off. */
+ * lacks the call, or AMALGAM_SHM_FENCE turns the call off. */
 bool amg_shm_has_membarrier(void);
 
 /* Called when the domain closes. */
@@ -23,16 +23,16 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
 /* Refuses requests to a context that was never open and will not be. */
 void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id);
-/* Makes the FIFO of a context once; with a name if the segment has a name. */
+/* Makes the FIFO of a context once; at `path` if the segment has a name. */
 bool amg_shm_inbox_doorbell_make(struct amg_shm_inbox *inbox, const char *path);
 /* Stops polling the rings that were silent since the last call; a few stay. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
-/* Stops polling all rings. False: a ring has a cell, or there is an event; then
+/* Stops polling all rings. False: a ring has a cell, or there is an event, and
  * polls go on with all rings. Executes a barrier in every process if a ring was
- * polled, or if `must_fence`. */
+ * POLLED, or if `must_fence`. */
 bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
-/* Lets polls read the ring. The writer is told (POLLED) only if the ring was
- * active already. False: no memory. */
+/* Lets polls read the ring. Stores POLLED, after which the writer sets no more
+ * events, only if the ring was active already. False: no memory. */
 bool amg_shm_inbox_activate(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring);
 void amg_shm_inbox_drop_locked(
@@ -40,7 +40,7 @@ void amg_shm_inbox_drop_locked(
 
 /* Rings of the senders (shm_inring.c). */
 
-/* Whether amg_shm_inrings_events_locked() has something to take. */
+/* Whether there are events for amg_shm_inrings_events_locked(). */
 static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
 {
     return atomic_load_explicit(
@@ -51,7 +51,7 @@ static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
  * opening maps a peer, by system calls under the lock, which is rare. */
 void amg_shm_inrings_events_locked(struct amg_shm_inbox *inbox);
 /* Frees the empty rings whose writers left, closed or died. The next poll ends
- * the calls that gone writers did not answer. */
+ * the calls that writers in state GONE did not answer. */
 void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox);
 
 /* After the domain was marked closed: wakes the senders whose rings were never
@@ -80,20 +80,20 @@ void amg_shm_poll_all_closed_locked(
 void amg_shm_liveness_init(struct amg_shm_domain *domain);
 void amg_shm_liveness_fini(struct amg_shm_domain *domain);
 
-/* Detects peers that closed or refuse this process: no system call. */
+/* Detects peers that closed or refuse us; no system call if there are none. */
 void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain);
-/* Detects peers that closed, or died as the kernel reported: 1 system call. */
+/* Detects peers that closed, refuse this process, or died as the kernel
+ * reported; 1 system call if there are none. */
 void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain);
-/* Detects peers that closed or died; checks some of the peers without a pidfd.
- * To be called from time to time. */
+/* Calls amg_shm_liveness_check_deaths_locked(), and checks some of the peers
+ * without a pidfd. To be called from time to time. */
 void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain);
 
 /* Before blocking: arms a timer if there is something to retry or to check from
- * time to time. False: no timer for a retry, do not block. */
+ * time to time. False: no timer can be armed for a retry; do not block. */
 bool amg_shm_liveness_tick_locked(struct amg_shm_domain *domain);
 
-/* Ends the calls of `inbox` to peers that are gone and have no ring in it any
- * more. */
+/* Ends the calls of `inbox` to GONE peers that have no ring in `inbox` left. */
 void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox);
 
 /* Received requests, replies and refusals (shm_msg.c). */
@@ -110,7 +110,7 @@ static inline void amg_shm_inring_pop(
         amg_shm_inring_report(ring);
 }
 
-/* Whether an active ring from index `*at` on has cells; moves `*at` to it. */
+/* Whether an active ring from index `*at` on has cells, and its index. */
 static AMG_INLINE bool amg_shm_inbox_find(
     const struct amg_shm_inbox *inbox, uint32_t *at)
 {
@@ -126,7 +126,7 @@ hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
 /* Drops the replies to cancelled calls that no poll has taken, and frees all
  * arrivals. */
 void amg_shm_msg_fini_locked(struct amg_shm_domain *domain);
-/* Arrivals that are not free: received calls and answers. */
+/* Number of arrivals that are not free: received calls and answers. */
 size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
 
 /* Takes at most `max` (> 0) messages of the inbox, where the active ring at

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Table of the memory that a process exposes, and the check in it before a peer
- * copies.
+/* Table of the memory that a process exposes, and the check of an access in the
+ * table before a peer copies.
  *
  * The table is part of the exposer's segment; peers read it before they copy,
  * and take addresses only from it, never from a descriptor. The offsets in the
@@ -120,11 +120,11 @@ struct amg_shm_access {
     uint64_t offset;    /* from the start of the segment */
     uint64_t len;
     bool goes_on; /* the rest of an access: `offset` may exceed the segment */
-    uint8_t context; /* the exposer's context that serves it, if the exposer
-                        copies */
+    uint8_t context; /* the exposer's context that serves the access, if the
+                        exposer copies */
 };
 
-/* Exposed memory. Owned by the caller that added it, until removed. */
+/* Exposed memory. Owned by the caller that added the memory, until removed. */
 struct amg_shm_mem {
     struct amg_mem base;
     struct amg_shm_key key;
@@ -148,10 +148,10 @@ struct amg_shm_exposer {
     struct amg_shm_record *records;
     uint32_t cap;
     uint32_t free;        /* the first free slot with an entry in the table */
-    uint32_t free_beyond; /* the first free slot without one */
+    uint32_t free_beyond; /* the first free slot without an entry */
     uint32_t serial;      /* of the newest memory */
     uint32_t list_end;    /* the list was never used from this index on */
-    uint32_t *list_next;  /* next free list of the class, by start */
+    uint32_t *list_next;  /* by start of a list: the next free list */
     uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free list; 0: none */
 };
 
@@ -173,7 +173,7 @@ void amg_shm_key_write(const struct amg_mem *mem, struct amg_key *ret_key);
 hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key);
 
-/* Checks an access for which the exposer copies, and keeps the memory exposed
+/* Checks an access for which the exposer copies; removal of the memory waits
  * until amg_shm_exposer_leave(). HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
@@ -197,16 +197,16 @@ struct amg_shm_accessor_id {
     uint32_t pid;
 };
 
-/* A slot in `table` of `region` (NULL: all pages exist). NULL: all are taken,
- * none by a process known to be dead, or /dev/shm has no room for more. */
+/* Takes a slot of `table`, in `region` (NULL: all pages exist). NULL: living
+ * processes have all slots, or /dev/shm has no room for more slots. */
 struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
     const struct amg_shm_region *region, const struct amg_shm_accessor_id *who,
     amg_shm_life_fn life);
 /* Accepts NULL. To be called when no access is in progress. */
 void amg_shm_access_release(struct amg_shm_accessor *accessor);
 
-/* Rest of a peer's exposed memory from one byte on, as its table describes
- * it. */
+/* Rest of a peer's exposed memory from one byte on, as the peer's table
+ * describes the memory. */
 struct amg_shm_view {
     uint64_t at;  /* address at the peer, */
     uint64_t len; /* and bytes left in this segment */
@@ -219,7 +219,7 @@ struct amg_shm_view {
 /* HG_SUCCESS: `*ret_view` starts at the access and is valid until leave with
  * `*ret_slot`. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: not allowed.
  * HG_OPNOTSUPPORTED: not in the table, the peer has to copy. HG_AGAIN: too many
- * threads of this process have an access. */
+ * threads of this process have an access. HG_PROTOCOL_ERROR: damaged table. */
 hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
     struct amg_shm_accessor *accessor, const struct amg_shm_access *access,
     unsigned *ret_slot, struct amg_shm_view *ret_view);

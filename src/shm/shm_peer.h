@@ -8,14 +8,14 @@
 
 /* Creates the peer that stands for this domain itself. */
 hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain);
-/* Frees all peers; nothing is in flight any more. */
+/* Frees all peers. Nothing is in flight, and the caller holds the lock. */
 void amg_shm_peers_fini(struct amg_shm_domain *domain);
 
-/* The peer of that name and incarnation (0: any living one), with a reference.
- * HG_ADDRNOTAVAIL: no peer has that name; HG_NOMEM; HG_AGAIN: no descriptor is
- * left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): mapping, which
- * is rare, makes system calls under the lock, because two threads must not map
- * one peer twice. */
+/* The peer of that name and incarnation (0: any living peer of that name), with
+ * a reference. HG_ADDRNOTAVAIL: no such peer; HG_NOMEM; HG_AGAIN: no descriptor
+ * is left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): mapping,
+ * which is rare, makes system calls under the lock, because two threads must
+ * not map one peer twice. */
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
@@ -25,8 +25,8 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
 /* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
  * HG_HOSTUNREACH: the peer is, or becomes, GONE; HG_NOMEM, HG_NA_ERROR: its
- * segment cannot be mapped at the moment, which was logged once. The function
- * maps under the lock for the reason above. */
+ * segment cannot be mapped at the moment, which was logged once. Maps under the
+ * lock, as amg_shm_peer_find_locked() does. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
 /* The rank of a peer of the node, or UINT32_MAX. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);
@@ -100,20 +100,20 @@ void amg_shm_link_init(struct amg_shm_link *link);
 /* Releases the claims of all links of the peer, and frees the links. */
 void amg_shm_links_fini_locked(struct amg_shm_peer *peer);
 
-/* Whether one of our rings to the peer is in that state. */
+/* Whether `poll_state` of one of our rings to the peer is `state`. */
 bool amg_shm_link_has_state_locked(
     const struct amg_shm_peer *peer, enum amg_shm_poll_state state);
 /* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 
 /* Opens the link to a context. HG_NOENTRY: the peer will never have that
- * context; HG_HOSTUNREACH: the peer has closed, is GONE now, and is freed if it
- * had no references; HG_NOMEM. If all slots of the peer are taken, the link has
- * none and only queues. */
+ * context; HG_HOSTUNREACH: the peer has closed, is GONE now, and is freed if
+ * the peer had no references; HG_NOMEM. Without a free slot, or room in
+ * /dev/shm, the link has no slot, and messages to the context wait. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 
-/* Whether the link has a slot, or gets one now. If not, polls try again. */
+/* Whether the link has a slot, or gets a slot now. If not, polls try again. */
 bool amg_shm_link_slot_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
 

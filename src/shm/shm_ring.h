@@ -7,8 +7,8 @@
  *
  *   line  written by   what
  *   0     writer       name, NUL terminated, before the claim is live
- *   1     writer       incarnation; is_full, when it blocks for lack of room
- *   2     reader       poll_state: whether it polls the ring; rarely written
+ *   1     writer       incarnation; is_full, which the reader clears
+ *   2     reader       poll_state: whether polls read the ring; rarely written
  *   3     reader       consumed: cells read so far, stored every 16
  *   4-83  writer       80 cells of one line each
  *
@@ -33,10 +33,10 @@
  * The reader does not write to the cells of a writer: the sequence number shows
  * that a cell is complete. So a message moves one cache line.
  *
- * A reader that stops polling a ring, or blocks, stores that in `poll_state`; a
- * writer that reads so after writing a cell raises `events` of the context
- * (shm_segment.h). Each side does a store and then a load (Dekker), so that at
- * least one side sees the store of the other:
+ * A reader that stops polling a ring, or blocks, stores DORMANT in poll_state;
+ * a writer that reads a value other than POLLED after writing a cell sets
+ * `events` of the context (shm_segment.h). Each side does a store and then a
+ * load (Dekker), so that at least one of the loads returns the new value:
  *
  *   writer                        reader
  *   seq = number                  poll_state = DORMANT
@@ -46,12 +46,12 @@
  *
  * The writer needs no fence per message: the reader, when it stops polling,
  * makes a system call that executes a fence in every running process
- * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). A writer fences where its process or the
- * reader's lacks that call.
+ * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). Where the writer's or the reader's process
+ * lacks that call, the writer executes a fence per message.
  *
- * A writer that blocks while the ring is full sets `is_full`, fences by that
- * call, and checks for room again; the reader loads `is_full` after each store
- * of `consumed`. Model: tests/models/shm_ring.pml. */
+ * A writer that blocks while the ring is full sets `is_full`, makes that call,
+ * and checks for room again; the reader loads `is_full` after each store of
+ * `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 
@@ -73,7 +73,7 @@ enum {
     AMG_SHM_MORE_MAX = 5, /* further cells of a message, at most */
     AMG_SHM_RUN = AMG_SHM_INLINE + AMG_SHM_MORE_MAX * AMG_SHM_MORE,
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
-    AMG_SHM_AHEAD = 3,     /* cells from the next one to the prefetched one */
+    AMG_SHM_AHEAD = 3,     /* cells from the next to the prefetched cell */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
@@ -81,11 +81,11 @@ enum {
  * belongs to transfers (shm_bulk.h). */
 enum amg_shm_kind {
     AMG_SHM_REQUEST, /* wants a reply */
-    AMG_SHM_ONEWAY,  /* no reply; its release returns a credit, unless the
+    AMG_SHM_ONEWAY,  /* no reply; the release returns a credit, unless the
                       * cookie is AMG_TOKEN_ACK */
     AMG_SHM_REPLY,   /* returns one credit */
     AMG_SHM_REFUSE,  /* returns one credit; bytes: a uint32_t code */
-    AMG_SHM_CREDIT,  /* cell.credits, and a note */
+    AMG_SHM_CREDIT,  /* returns cell.credits; the cookie is a note */
     AMG_SHM_BULK,    /* the first kind of transfers (shm_bulk.h) */
     AMG_SHM_OUT_OF_LINE = 0x80,
 };
@@ -98,8 +98,8 @@ struct amg_shm_out_of_line {
 
 enum { AMG_SHM_SHORT = 16 };
 
-/* Copies `len` bytes of a cell, rounded up to 16 or to `room`: whole words are
- * faster than the exact length, and `to` and `from` have room for them. */
+/* Copies `len` bytes of a cell, rounded up to 16 or to `room`: fixed lengths
+ * are faster than the exact length. `to` and `from` have `room` bytes. */
 static inline void amg_shm_inline_copy(
     void *to, const void *from, uint32_t len, size_t room)
 {
@@ -128,7 +128,7 @@ struct amg_shm_cell {
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN,  /* the reader has not opened the ring yet */
     AMG_SHM_DORMANT, /* the writer sets events for the reader */
-    AMG_SHM_POLLED,  /* the reader reads it in every poll */
+    AMG_SHM_POLLED,  /* the reader reads the ring in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
     AMG_SHM_REFUSED, /* the reader refused the writer, and never reads */
 };
@@ -136,13 +136,13 @@ enum amg_shm_poll_state {
 struct amg_shm_ring {
     char name[AMG_SHM_NAME_CAP];
     _Alignas(AMG_SHM_LINE) uint64_t incarnation;
-    /* Dekker with `consumed`; cleared by the reader, which then wakes the
-     * writer. */
+    /* Dekker with `consumed`, see the first comment. The reader clears
+     * `is_full` and then wakes the writer. */
     _Atomic uint32_t is_full;
     /* Dekker with `seq`, see the first comment. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t poll_state;
-    /* Returns cells: release store after reading them, acquire load by the
-     * writer before it writes them again. */
+    /* Returns cells: release store after the reader has read the cells, acquire
+     * load by the writer before it writes into the cells again. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t consumed;
     struct amg_shm_cell cells[AMG_SHM_CELLS];
 };
@@ -156,15 +156,15 @@ static_assert(sizeof(struct amg_shm_ring) == (4 + 80) * 64, "the table above");
 /* The writer's side; guarded by the lock of its domain. In a burst the writer
  * prefetches lines for writing: acquiring a line takes half the time of a
  * message, and the prefetch raises the rate from 4.5 to 6.8 million calls a
- * second. After a single message the writer must not prefetch: the reader is
- * reading the line, and a round trip would take 0.15 us more. */
+ * second. After a single message the writer must not prefetch: a round trip
+ * would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
     struct amg_shm_cell *cell; /* next cell to fill */
     uint32_t tail;             /* cells written */
     uint32_t room;       /* cells to fill before `consumed` is read again */
     uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
-    bool needs_fence;    /* the reader or this process has no membarrier */
+    bool needs_fence;    /* this process or the reader's has no membarrier */
 };
 
 /* The reader's side; belongs to the owner of the inbox. */
@@ -173,10 +173,10 @@ struct amg_shm_in {
     struct amg_shm_cell *cell; /* next cell to read */
     uint32_t head;             /* cells read */
     uint32_t reported;         /* last value stored in `consumed` */
-    bool needs_fence; /* the writer or this process has no membarrier */
+    bool needs_fence; /* this process or the writer's has no membarrier */
 };
 
-/* Prepares a ring for another writer; no process writes to it now. */
+/* Prepares a ring for another writer. No process writes to the ring now. */
 static inline void amg_shm_ring_reset(struct amg_shm_ring *ring)
 {
     /* The reader must not take old cells for cells of the next writer. */
@@ -292,7 +292,8 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
            out->tail;
 }
 
-/* After a push; prefetches in a burst: no poll was idle since the last push. */
+/* Called after a push. Prefetches in a burst, that is if no poll was idle since
+ * the last push. */
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
@@ -302,7 +303,6 @@ static inline void amg_shm_out_prefetch(
     out->idle_polls = idle_polls;
 }
 
-/* Whether the writer has filled the next cell. */
 static inline bool amg_shm_in_has(const struct amg_shm_in *in)
 {
     return atomic_load_explicit(&in->cell->seq, memory_order_acquire) ==
@@ -340,8 +340,8 @@ static inline void amg_shm_in_continue(
     }
 }
 
-/* Moves behind `cells` (below AMG_SHM_REPORT) cells, whose bytes are no longer
- * used. True: as amg_shm_in_report(). */
+/* Moves behind `cells` cells (fewer than AMG_SHM_REPORT), whose bytes are no
+ * longer used. True: as for amg_shm_in_report(). */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
 {
     in->head += cells;

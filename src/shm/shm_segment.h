@@ -2,27 +2,27 @@
 /* Layout of the segment of a domain, which is one file in /dev/shm.
  *
  *   part            each         how many       written by
- *   head            struct       1              owner, at creation; is_closed
+ *   head            struct       1              owner; senders raise slot_end
  *   contexts        256 bytes    max_contexts   see struct amg_shm_context
  *   claims          8 bytes      SLOTS          senders, by slot
  *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
- *   rings           5376 bytes   SLOTS          shm_ring.h; slot_end in head
- *   msgbufs         64 + message MSGBUFS        the owner's messages; receivers
- *                                               copy those in the first TRANSIT
+ *   rings           5376 bytes   SLOTS          senders, see shm_ring.h
+ *   msgbufs         64 + message MSGBUFS        owner: its messages; receivers
+ *                                               copy out of the first TRANSIT
  *   bounce buffers  64 KiB       32             bulk data copied through the
  *                                               segment, see shm_bulk.h
- *   blocks          20 KiB       32             the owner's messages with long
+ *   blocks          20 KiB       32             owner: its messages with long
  *                   68 KiB       16             arguments; a block is a longer
  *                   260 KiB      8              msgbuf
  *
- * The keys and each later part begin on a page of their own; the parts before
- * the keys are small: a peer of a domain with few contexts touches only one
- * page of them, besides its own ring. The file has its full length from the
- * start, but no memory: pages are reserved before their first use, because a
- * write to a page that /dev/shm has no room for raises SIGBUS. The head holds
- * the offsets. A process that maps a segment checks the head once, and then
- * uses a private copy of its offsets and counts: a faulty owner can corrupt
- * messages, but not the addresses that its peers use.
+ * The keys and each later part begin on a page of their own. The parts before
+ * the keys are small: in a segment with few contexts, a sender touches only the
+ * first page of these parts, and its own ring. The file has its full length
+ * from the start, but no memory: pages are reserved before their first use,
+ * because a write to a page that /dev/shm has no room for raises SIGBUS. The
+ * head holds the offsets. A process that maps a segment checks the head once,
+ * and then uses a private copy of the offsets and counts: a faulty owner can
+ * corrupt messages, but not the addresses that its peers use.
  *
  * The file is created without a name and linked when it is complete, so no
  * other process can mistake an unfinished segment for a stale one. The default
@@ -50,7 +50,7 @@ enum {
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
     AMG_SHM_MSGBUFS = 1024,       /* messages in flight that are not in cells */
     AMG_SHM_TRANSIT = 256,        /* the first of the msgbufs, see shm_buf.c */
-    AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks, from the shortest on */
+    AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks; kind 0: the shortest */
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
     AMG_SHM_KEY_TABLE_LEN = 4 << 20,
@@ -77,7 +77,7 @@ struct amg_shm_head {
     int32_t area_fd;
     uint32_t max_contexts;
     uint16_t has_membarrier;
-    uint16_t first_credits; /* of each peer, see transport/flow.h */
+    uint16_t first_credits; /* that a new peer has, see transport/flow.h */
     uint32_t msgbuf_stride; /* bytes from one msgbuf to the next */
     uint64_t contexts_at;   /* offsets of the parts */
     uint64_t claims_at;
@@ -99,7 +99,7 @@ static_assert(sizeof(struct amg_shm_head) <= AMG_SHM_PAGE, "one page");
 /* Bits of amg_shm_context.events. */
 enum amg_shm_event {
     AMG_SHM_EVENT_RINGS = 1, /* bits were set in `rings` */
-    AMG_SHM_EVENT_PEERS = 2, /* check the peers: closed, died, or made room */
+    AMG_SHM_EVENT_PEERS = 2, /* a peer closed, died, or made room */
 };
 
 /* Values of amg_shm_context.sleep. */
@@ -107,7 +107,7 @@ enum amg_shm_sleep {
     AMG_SHM_AWAKE,
     AMG_SHM_ASLEEP, /* the next sender writes WOKEN and wakes the owner */
     AMG_SHM_WOKEN,
-    AMG_SHM_SLEEP_MASK = 3, /* the bits above count the sleeps */
+    AMG_SHM_SLEEP_MASK = 3, /* the bits above the mask count the waits */
     AMG_SHM_SLEEP_NEXT = 4,
 };
 
@@ -124,14 +124,14 @@ struct amg_shm_context {
      * bits into it, the owner exchanges it for 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
     /* Bit i stands for all slots whose index is i modulo AMG_SHM_BITS. Set: the
-     * ring of such a slot has cells, is new, or lost its writer. */
+     * ring of such a slot has cells, is new, or its claim is LEAVING. */
     _Alignas(AMG_SHM_LINE) _Atomic uint64_t rings[AMG_SHM_BITS / 64];
     /* Dekker with `events`: see shm_link.c. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t sleep;
     _Atomic uint32_t is_open; /* enum amg_shm_context_state */
-    _Atomic uint32_t cpu;     /* cpu of the last wait, + 1; 0 unknown */
+    _Atomic uint32_t cpu;     /* cpu of the last wait, + 1; 0: unknown */
     /* Upper half: the owner's descriptor of the doorbell FIFO, + 1; lower half:
-     * low bits of the inode. 0: the FIFO has a name. Published by `sleep`. */
+     * low bits of the inode. 0: the FIFO has a name. Stored before `sleep`. */
     _Atomic uint64_t doorbell;
 };
 
@@ -147,8 +147,9 @@ enum amg_shm_claim_state {
 
 /* A claim, from its lowest bit on: state (8 bits), the context that the claimer
  * sends to (8), whether the pid is of another pid namespace (1), how often the
- * slot was freed (15), and the pid of the claimer. So a process that claimed a
- * slot notices that the slot was freed and claimed again, even by itself. */
+ * slot was freed (15), and the pid of the claimer (32). So a process that
+ * claimed a slot notices that the slot was freed, and was claimed again by
+ * another process or by this process. */
 enum {
     AMG_SHM_CLAIM_OTHER_NS = 1 << 16, /* of another pid namespace */
     AMG_SHM_CLAIM_TURN = 1 << 17,
@@ -206,8 +207,8 @@ struct amg_shm_msgbuf {
     _Alignas(AMG_SHM_LINE) uint8_t bytes[];
 };
 
-/* A mapped segment, own or of a peer; all but `head` is a private, checked
- * copy. Owned by its domain or peer. */
+/* A mapped segment, own or of a peer; all members but `head` are private,
+ * checked copies. Owned by the domain or the peer. */
 struct amg_shm_region {
     struct amg_shm_head *head; /* the mapping; NULL: none */
     uint64_t len;
@@ -233,7 +234,6 @@ struct amg_shm_region {
     uint8_t *blocks;
 };
 
-/* Whether the owner has closed the segment. */
 static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
 {
     return atomic_load_explicit(
@@ -250,8 +250,8 @@ static inline uint32_t amg_shm_region_slot_end(
     return end < AMG_SHM_SLOTS ? end : AMG_SHM_SLOTS;
 }
 
-/* The owner reads no slot and no accessor beyond the end, so the end is raised
- * before a claim is live or an access is announced. */
+/* Raises `slot_end` or `accessor_end`, before a claim is live or an access is
+ * announced: the owner reads no slot and no accessor from the end on. */
 static inline void amg_shm_end_raise(_Atomic uint32_t *word, uint32_t end)
 {
     uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
@@ -281,14 +281,14 @@ static inline uint32_t amg_shm_block_stride(unsigned kind)
 {
     return (16384u << 2 * kind) + 4096;
 }
-/* The longest message in a block. */
+/* Length of the longest message that fits into a block. */
 static inline uint32_t amg_shm_block_cap(unsigned kind)
 {
     return amg_shm_block_stride(kind) - (uint32_t)sizeof(struct amg_shm_msgbuf);
 }
 
 /* Finds a msgbuf or block by its index in a message: blocks follow msgbufs.
- * Returns the longest message in it; 0: no such index. */
+ * Returns the length of the longest message that fits; 0: no such index. */
 static inline uint32_t amg_shm_region_find(const struct amg_shm_region *region,
     uint32_t index, struct amg_shm_msgbuf **ret_msgbuf)
 {

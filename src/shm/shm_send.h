@@ -17,14 +17,14 @@ struct amg_shm_msg_header {
     uint32_t cookie;
 };
 
-/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room the message
- * is queued in order. HG_NOMEM; HG_HOSTUNREACH: the peer closed or died;
- * HG_NOENTRY: the peer has no such context. */
+/* Sends up to AMG_SHM_INLINE bytes, without a credit; without room, queues the
+ * message on `control` of the link. HG_NOMEM; HG_HOSTUNREACH: the peer closed
+ * or died; HG_NOENTRY: the peer has no such context. */
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
-/* Sends a buf that had to wait, and takes it. False: no room, and the buf stays
- * the caller's. */
+/* Sends a buf that had to wait, and takes the buf. False: no room, and the buf
+ * stays the caller's. */
 bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
 /* Sends a request for the call engine: the slot `send` of amg_calls_ops. */
 hg_return_t amg_shm_send_waiting_locked(
@@ -38,8 +38,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
-/* Before blocking with unsent messages: asks the peers to wake this process
- * when there is room. The caller then executes a fence and checks again. */
+/* Asks the peers to wake this process when there is room. Called before a block
+ * with unsent messages; then the caller executes a fence and checks again. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
 /* Whether a peer is to be retried: a message waits, or a wakeup failed. */
@@ -96,11 +96,11 @@ static inline void amg_shm_buf_lend_locked(
  * bytes are kept for later messages. */
 struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap);
-/* Moves the bytes of a heap buf, which leaves now, to a buf with a msgbuf;
- * NULL: no msgbuf is left for the peer. */
+/* Moves the bytes of a heap buf, whose message leaves now, to a buf with a
+ * msgbuf; NULL: no msgbuf is left for the peer. May free idle peers. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which an addressed message waits: `buf`, or a copy on the heap;
- * then `buf` stays the caller's. NULL: no memory. */
+/* The buf in which an addressed message waits: `buf`, or a copy on the heap. If
+ * the result is a copy, `buf` stays the caller's. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

@@ -18,17 +18,17 @@ void amg_shm_node_id(
  * maps the segment, checks the incarnation, and unmaps it again.
  * `ret_needs_name`: this process can open the file by its name only, not by the
  * owner's descriptor. HG_ADDRNOTAVAIL: no such segment here, or another segment
- * of that name (containers share a node, but not its memory); HG_NOMEM;
- * HG_NA_ERROR. */
+ * of that name (containers of one node may have a /dev/shm each); HG_NOMEM;
+ * HG_AGAIN: no descriptor is left; HG_PROTOCOL_ERROR; HG_NA_ERROR. */
 hg_return_t amg_shm_node_check(const struct amg_domain *domain,
     const struct amg_shm_id *id, bool *ret_needs_name);
-/* Unlinks the file of the segment, so that a job that is killed later leaves
- * none. Called before `domain` has a context, and only if all peers can open
- * our descriptors. */
+/* Unlinks the file of the segment, so that a job that is killed later leaves no
+ * file. Called before `domain` has a context, and only if amg_shm_node_check()
+ * set `ret_needs_name` to false at every rank of the node. */
 void amg_shm_node_unname(struct amg_domain *domain);
 
 /* Takes ownership of `ranks`: the `count` ranks of the node, sorted, in memory
- * of amg_mem_alloc(). Called once. All ranks passed amg_shm_node_check(). */
+ * of amg_mem_alloc(). Called once, after this rank's amg_shm_node_check(). */
 void amg_shm_node_join(
     struct amg_domain *domain, struct amg_shm_rank *ranks, uint32_t count);
 /* The peer of another rank of the node, with a reference. The peer's segment is
@@ -62,22 +62,22 @@ struct amg_shm_node_mem_id {
 };
 
 /* Memory that one process of a node writes and the others read. Owned by the
- * process that created or mapped it; all zero: none. */
+ * process that created or mapped the memory; all zero: no memory. */
 struct amg_shm_node_mem {
     struct amg_shm_node_mem_id id;
     void *bytes; /* NULL: not mapped */
     int fd;      /* at its creator while the file has a name; else -1 */
 };
 
-/* Creates `len` zero bytes for this process to write. False: the cause was
- * logged. */
+/* Creates `len` zero bytes for this process to write. False: not possible; the
+ * cause was logged. */
 bool amg_shm_node_mem_create(uint64_t len, struct amg_shm_node_mem *ret_mem);
 /* Called by the creator after all users have mapped the memory: removes the
  * name of the file, so that killed processes leave no file, and makes the
  * memory read-only. */
 void amg_shm_node_mem_seal(struct amg_shm_node_mem *mem);
 /* Maps the memory of another process for reading. False: no such memory here
- * (containers share a node, but not its memory), or no way to map it. */
+ * (containers may have a /dev/shm each), or the memory cannot be mapped. */
 bool amg_shm_node_mem_map(
     const struct amg_shm_node_mem_id *id, struct amg_shm_node_mem *ret_mem);
 void amg_shm_node_mem_fini(struct amg_shm_node_mem *mem);

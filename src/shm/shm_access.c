@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Access to the memory that a peer exposes: the check in the peer's table
- * before this process copies, and the addresses found there.
+ * before this process copies, and the addresses found in the table.
  *
  * The accessor does not trust the table: no number of the table is used as an
  * index before a check against the table's bounds. */
@@ -13,8 +13,8 @@ static uint64_t listed_end(const struct amg_shm_list_entry *list, uint32_t i)
     return atomic_load_explicit(&list[i].end, memory_order_relaxed);
 }
 
-/* The first segment from `low` on that ends behind `at`; or the last
- * segment. */
+/* The first segment from `low` on that ends behind `at`; if there is none, the
+ * last segment. */
 static uint32_t listed_search(const struct amg_shm_list_entry *list,
     uint32_t low, uint32_t count, uint64_t at)
 {
@@ -31,7 +31,6 @@ static uint32_t listed_search(const struct amg_shm_list_entry *list,
     return low;
 }
 
-/* Finds the start of the access in a list of `count` segments. */
 AMG_NOINLINE static hg_return_t list_find(const struct amg_shm_list_entry *list,
     uint32_t count, const struct amg_shm_access *access,
     struct amg_shm_view *ret_view)
@@ -157,7 +156,8 @@ void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot)
     atomic_store_explicit(&accessor->accesses[slot], 0, memory_order_release);
 }
 
-/* Moves `view` to a segment with bytes left; false: none, or a damaged list. */
+/* Moves `view` to a segment with bytes left; false: no such segment is left, or
+ * the list is damaged. */
 static bool view_has_more(struct amg_shm_view *view)
 {
     while (view->len == 0 && view->next != view->stop) {

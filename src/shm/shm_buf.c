@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers of outgoing messages. A buffer is on the heap, or is a msgbuf or a
- * block of this process's segment, lent to a receiver until that returns it.
+ * block of the own segment, which is lent until the receiver returns it.
  *
  * The user writes a message into a msgbuf. A message that cannot leave moves to
- * the heap, and back to a msgbuf, or into cells, when it leaves. So messages
- * wait only for what their receivers hold:
+ * the heap; when the message leaves, it moves to a msgbuf again, or into cells.
+ * So messages wait only for the resources that their receivers hold:
  *
  *   what      held by                          until
  *   msgbufs   writers; 32 streams of one-way   the post; a stream may wait for
@@ -15,24 +15,24 @@
  *   blocks    as msgbufs; also by requests     no message waits for a block
  *             that wait for a credit
  *   cells     the ring of one receiver         the receiver polls
- *   credits   requests to one receiver         it answers or releases them
+ *   credits   requests to one receiver         the receiver answers or releases
  *   slots     calls in flight, in their table  no wait: the post fails if full
  *   heap      messages that wait               they leave
  *
- * The message at the head of a queue, once it has its credit, waits for cells
- * and a msgbuf. If no msgbuf is left, it takes one of the transit stock: a
- * receiver copies such a message out when it polls, and a receiver that does
- * not poll leaves part of the stock to others. Messages of the library itself
- * (credits, refusals, ACKs, transfers) take no credit and one cell, and leave
- * before replies and requests. So each wait ends when the receiver polls or its
- * handlers end; for neither does the receiver need a message that is queued
- * here behind the waiting one.
+ * The message at the head of a queue waits for its credit, if it takes one, and
+ * then for cells and a msgbuf. If no msgbuf is left, the message takes a msgbuf
+ * of the transit stock: a poll of the receiver copies such a message out, and a
+ * receiver that does not poll gets only part of the stock. Messages of the
+ * library itself (credits, refusals, ACKs, transfers) take no credit and one
+ * cell, and a retry sends them before replies and requests. So each wait ends
+ * when the receiver polls or its handlers end, and the receiver can do both
+ * without a message that is queued here behind the waiting message.
  *
- * The pages of a msgbuf or block are allocated at its first use. So the last
- * one freed is used next, and returned ones are reclaimed before a new one is
- * touched. When no msgbuf is left, messages are written to the heap. When no
- * block is left, the caller sends the long arguments in another way, so a
- * receiver may keep blocks for any time. */
+ * The pages of a msgbuf or block are allocated at its first use. To use few
+ * pages, the buffer freed last is used next, and returned buffers are reclaimed
+ * before a new buffer is touched. When no msgbuf is left, messages are written
+ * to the heap. When no block is left, the caller sends the long arguments in
+ * another way, so a receiver may keep blocks for any time. */
 #include "shm/shm_send.h"
 
 #include <errno.h>
@@ -160,7 +160,7 @@ static bool bufs_reclaim_locked(
     return any;
 }
 
-/* Finds a buf in a stock whose list `free` is empty; NULL: none is left. */
+/* Finds a buf in a stock with an empty list `free`; NULL: no buf is left. */
 static struct amg_shm_buf *buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock)
 {
@@ -186,8 +186,8 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
     return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
 }
 
-/* Takes a msgbuf of the transit stock for a message that leaves to `peer` now,
- * if `peer` holds fewer than are left: without polls it returns none. */
+/* A transit msgbuf for a message that leaves to `peer` now; NULL: `peer` holds
+ * as many as are left. So a peer that does not poll cannot get all of them. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
@@ -336,7 +336,7 @@ void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* amg_shm_buf_get() if the lock is not the caller's own, or `free` is empty. */
+/* amg_shm_buf_get() without the bias of the lock, or with an empty `free`. */
 AMG_NOINLINE static hg_return_t buf_get(
     struct amg_shm_domain *domain, struct amg_buf **ret_buf)
 {

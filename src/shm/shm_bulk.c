@@ -2,13 +2,13 @@
 /* Bulk data of a domain: posts of puts and gets, and copies for peers.
  *
  * A post copies short data at once, without a transfer; the operation waits on
- * the endpoint's done list for the next poll. A list, a step and taking the
- * lock twice would cost more than the copy. A post of more data creates a
- * transfer, which polls move (shm_transfer.c).
+ * the endpoint's done list for the next poll. For short data, a transfer (list,
+ * step, the lock taken twice) would cost more than the copy. A post of more
+ * data creates a transfer, which polls move (shm_transfer.c).
  *
- * Transfer through the segment: the peer copies between its memory and a bounce
- * buffer, on request by message. All values of a peer are checked before use: a
- * bounce buffer must be inside the segment. */
+ * Transfer through the segment: the exposer copies between its memory and a
+ * bounce buffer of the origin, when a message requests that. All values of the
+ * message are checked before use: the buffer must be inside the segment. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 enum { TRANSFERS_MAX = 1 << 20 }; /* by message, at once */
 
-/* Bytes copied by one post: 3 us, or 7 us by the kernel. Between two polls, all
- * posts copy no more than a poll does. */
+/* Bytes that one post copies at most: 3 us directly, 7 us by cma. Between two
+ * polls, all posts together copy at most AMG_SHM_POLL_LEN, as a poll does. */
 static const uint64_t POST_LEN = 1 << 16;
 
 static_assert(sizeof(struct amg_shm_key_table) <= AMG_SHM_KEY_TABLE_LEN,
@@ -42,10 +42,10 @@ static bool pages_are_there(const void *at, uint64_t len, int advice)
     return madvise((void *)first, (uintptr_t)at + len - first, advice) == 0;
 }
 
-/* Whether this process can access the bytes. A program may have protected or
- * unmapped exposed memory, or truncated its file: then a plain copy would end
+/* Whether this process can access the bytes. If a program has protected or
+ * unmapped exposed memory, or truncated a mapped file, a plain copy would end
  * the process by a signal. A kernel before 5.14 refuses the advice even for the
- * bounce buffer, which is accessible: then the copy is made unchecked. */
+ * bounce buffer, which is accessible; then the copy is made unchecked. */
 static bool memory_is_there(struct amg_seg_iter at, uint64_t len,
     uint32_t direction, const void *bounce)
 {
@@ -173,8 +173,8 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
-/* Whether Yama lets only the parents of a process access its memory; true if
- * that is unknown. */
+/* Whether Yama lets only ancestors of a process access its memory; true if the
+ * setting of Yama is unknown. */
 static bool yama_restricts(void)
 {
     char scope = '1';
@@ -192,8 +192,8 @@ static bool yama_restricts(void)
 static struct amg_lock ptrace_lock AMG_LOCK_KEPT;
 static unsigned ptrace_users; /* guarded by ptrace_lock */
 
-/* Allows other processes of this user to access the memory of this one where
- * Yama restricts that to its parents. False: not needed. */
+/* Allows other processes of this user to access the memory of this process
+ * where Yama restricts the access to ancestors. False: not needed. */
 static bool ptrace_allow(void)
 {
     if (!yama_restricts())
@@ -205,7 +205,7 @@ static bool ptrace_allow(void)
     return true;
 }
 
-/* Ends the permission of ptrace_allow() with the last domain. */
+/* Ends the permission of ptrace_allow() when the last domain closes. */
 static void ptrace_disallow(void)
 {
     amg_lock_lock(&ptrace_lock);
@@ -247,9 +247,9 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain)
     amg_shm_exposer_fini(&domain->bulk.exposer);
 }
 
-/* Whether a post may copy now: not if the peer closed or died, or the copy
- * would be the first step to the peer, which finds the ways of copying by
- * system calls. */
+/* Whether a post may copy now. Not for the first copy to or from a peer, which
+ * makes system calls to find the ways of copying; not if the peer closed or
+ * died, or the limits of bytes are reached. */
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
@@ -344,7 +344,7 @@ AMG_NOINLINE static hg_return_t transfer_post(struct amg_shm_ep *ep,
     return HG_SUCCESS;
 }
 
-/* Posts a put or get; `access` lacks key and position at the peer. */
+/* Posts a put or get; fills in the key and the position in `access`. */
 static inline hg_return_t transfer_begin(struct amg_ep *base,
     struct amg_peer *to, struct amg_shm_access *access,
     const struct amg_seg_iter *local, const struct amg_remote *remote,

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies between this process and the memory of a peer.
  *
- * There are two ways. The first transfer to a peer finds the ways that work:
+ * There are two ways. The first transfer to a peer finds which ways work:
  *
  *   direct  memory of the peer's area, which is mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
  * Each way needs the same pid namespace. The area is mapped through the peer's
  * descriptor in /proc, which the kernel opens to the same user. The kernel may
- * forbid cross-memory copies (Yama, seccomp): copying the random word in the
- * peer's head shows that. For all other transfers the peer copies (shm_bulk.c).
+ * forbid cross-memory copies (Yama, seccomp), so cma_works() tries to copy the
+ * random word in the peer's head. If no way works, the peer copies
+ * (shm_bulk.c).
  *
  * This process copies only while the peer's table exposes the memory, and the
  * peer waits for the copy before it frees the memory (shm_keys.c). The pid
- * could name another process only if the peer died during the copy and its pid
- * was reused at once.
+ * could name another process only if the peer died, the pid was reused, and
+ * this process has not noticed the death yet (shm_liveness.c).
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
- * much as copying RUN_COST bytes. A call takes up to RUNS_MAX runs, so its own
- * cost does not matter. A call copies less than requested where memory ends:
- * the next step requests the rest, and then the kernel returns the error.
+ * much as copying RUN_COST bytes. A call takes up to RUNS_MAX runs, so the cost
+ * of the call itself does not matter. A call copies less than requested where
+ * memory ends; the next step requests the rest, and gets the kernel's error.
  *
  * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
  * B in 8 us instead of 170, of 512 B in 42 instead of 188, of 4 KiB in 370
- * instead of 520. Peers do not ask for that: an exposer that computes, or has
- * no core at the moment, would answer much later; cross-memory copies do not
- * involve the exposer. */
+ * instead of 520. Still, peers use cma where cma works: an exposer that
+ * computes, or has no core at the moment, would answer much later. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ struct step {
     struct amg_shm_view view; /* of the peer's list, behind the next run */
     uint64_t at;              /* address of the next run at the peer */
     uint64_t run;             /* length of the next run; 0: no run is left */
-    uint64_t left;            /* bytes that the step may copy from there on */
+    uint64_t left;            /* bytes that the step may still copy */
     uint64_t moved;
 };
 
@@ -218,7 +218,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
     if (fd < 0)
         return NULL;
     /* The file must not become shorter than the mapping: access would raise
-     * SIGBUS. And the peer must live: another process may have its pid. */
+     * SIGBUS. The peer must live: another process may have the peer's pid. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
@@ -299,7 +299,7 @@ static void direct_copy(const struct amg_shm_bulk_peer *bulk, bool is_get,
         memmove(there, local, len);
 }
 
-/* Plain copies run by run, as long as the peer's runs are in its area. */
+/* Makes plain copies, run by run, while the peer's runs are in its area. */
 static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     bool is_get, struct amg_seg_iter *local, struct step *step,
     uint64_t *budget)
@@ -324,7 +324,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* Copies the first bytes of both lists; the first run decides the way. */
+/* Copies the first bytes of both lists, in the way of the peer's first run. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)

@@ -2,9 +2,9 @@
 /* Endpoint of a context: its polls, and its waits.
  *
  * A poll that finds nothing reads the event bits of the context, the next cell
- * of each active ring and some private words, and takes no lock. Rare events
- * (silent rings, closed contexts, dead peers) are checked in few polls. Model:
- * tests/models/shm_ring.pml. */
+ * of each active ring and some private words, and takes no lock. One poll in
+ * RARE_EVERY also checks for rare events (silent rings, closed contexts, dead
+ * peers). Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 enum {
     RARE_EVERY = 64, /* polls per rare step */
     PRUNE_EVERY = 8, /* rare steps per check of silent rings */
-    CLOCK_EVERY = 16 /* rare steps per look at the clock */
+    CLOCK_EVERY = 16 /* rare steps per reading of the clock */
 };
 
 static bool epoll_add(int epoll, int fd)
@@ -111,8 +111,8 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Logs peers that have been silent for long, or finds that they are dead: the
- * pidfd does not tell that the peer called exec(). */
+/* Logs peers that have been silent for long, or finds that such a peer is dead:
+ * a pidfd does not report that the peer called exec(). */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *next = NULL;
@@ -178,7 +178,7 @@ static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     idle_poll_count(domain);
     deferred_step_locked(domain);
-    if (was_blocked) { /* not woken by a message: perhaps by a death */
+    if (was_blocked) { /* no message woke this process: perhaps a death did */
         amg_shm_liveness_check_deaths_locked(domain);
         liveness_step_locked(ep);
     }
@@ -221,8 +221,8 @@ static void poll_disarm_locked(struct amg_shm_ep *ep)
         inbox->bytes_due++;
     if (inbox->bytes_due == 0)
         return;
-    /* The byte of a sender may come later; then a later wait reads it. A byte
-     * that stayed in the FIFO would keep all later waits from blocking. */
+    /* A sender may write its byte after this read: a later call reads the byte,
+     * see `bytes_due`. A byte left in the FIFO would end all later waits. */
     len = read(inbox->doorbell, bytes,
         inbox->bytes_due < sizeof(bytes) ? inbox->bytes_due : sizeof(bytes));
     if (len > 0)
@@ -362,7 +362,7 @@ static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
 }
 
 /* The last check, after the fence: retries deferred messages. False: there is
- * work besides the rings, so poll. */
+ * work besides the rings, so the owner must poll and not block. */
 static bool block_confirm(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);

@@ -4,25 +4,25 @@
  *   /dev/shm/amalgam-UID-NAME                       a segment
  *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
  *
- * In the same pid namespace, pid and start time of the owner tell whether it is
- * alive: also if the pid was reused, for two classes of one process, after an
- * exec(), and where a forked child would keep a file lock. A pid of another
- * namespace means nothing here; but each owner holds a shared flock on its
- * segment, so a process that gets the exclusive lock knows that the owner is
- * dead.
+ * In the same pid namespace, pid and start time of the owner tell whether the
+ * owner is alive, even if the pid was reused, the owner called exec(), the
+ * owner is another class of this process, or a forked child keeps a file lock.
+ * A pid of another namespace means nothing here; but each owner holds a shared
+ * flock on its segment, so a process that gets the exclusive lock knows that
+ * the owner is dead.
  *
- * An owner of unknown state (/proc cannot be read, or no descriptor is left)
- * counts as alive unless its flock is free.
+ * A file is not removed if the state of its owner is unknown (/proc cannot be
+ * read, or no descriptor is left), unless the flock is free.
  *
- * The segments of the ranks of a job have a name only until all ranks mapped
- * them, and their doorbells have none (amg_shm_node_unname): so a job that is
- * killed leaves no file.
+ * On a node where each rank can open a neighbour's segment through /proc, the
+ * segments of a job lose their names while the class opens, and their doorbells
+ * get no name (amg_shm_node_unname): a job that is killed later leaves no file.
  *
- * A process removes a segment only with a second lock on the file, which owners
- * do not take, and only if the path still leads to the file: so two processes
- * that clean cannot remove a segment created in between. The name of a doorbell
- * has the incarnation of its segment; the doorbell is made after the segment
- * and removed before it: a doorbell without its segment is stale. */
+ * A process removes a stale segment only with a second lock on the file, which
+ * owners do not take, and only if the path still leads to the file: so two
+ * processes that clean cannot remove a segment created in between. The name of
+ * a doorbell has the incarnation of its segment; a doorbell is made after the
+ * segment and removed before it: a doorbell without its segment is stale. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>
@@ -202,9 +202,9 @@ static bool head_read(int fd, struct amg_shm_head *ret_head)
            ret_head->version == AMG_SHM_VERSION;
 }
 
-/* Makes the caller the only process that removes this file, until it closes
- * `fd`. Waits for another remover a short time only: a child that the remover
- * forked keeps the lock until the child ends. */
+/* Makes the caller the only process that removes this file, until the caller
+ * closes `fd`. Waits for another remover only for a short time: a child that
+ * the remover forked keeps the lock until the child ends. */
 static bool is_only_remover(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -217,8 +217,8 @@ static bool is_only_remover(int fd)
     return false;
 }
 
-/* Whether the owner of the open segment is dead: by pid and start time if these
- * tell, else by the lock, which a child of the owner may keep. */
+/* Whether the owner of the open segment is dead: by pid and start time, or if
+ * these do not tell, by the lock, which a child of the owner may keep. */
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
@@ -282,7 +282,7 @@ enum amg_shm_life amg_shm_files_life_by_lock(
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
-    /* Dead: another segment has the name, or nobody has the lock. */
+    /* DEAD: another segment has the name, or no process holds the lock. */
     if (head_read(fd, &head) && head.incarnation != incarnation)
         life = AMG_SHM_DEAD;
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)

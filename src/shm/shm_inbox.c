@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inbox of a context: the rings of its senders, of which polls read the active
- * ones, and the FIFO that wakes its owner.
+/* Inbox of a context: the rings of its senders, and the FIFO that wakes its
+ * owner.
  *
  * A poll reads the active rings only. The `poll_state` of an inactive ring
  * tells its writer to set the bit of the slot and the event of the context
  * after each write; so silent peers cost nothing. Up to ACTIVE_MIN silent rings
- * stay active, because a message by an event takes 0.2 us more.
+ * stay active, because a message takes 0.2 us more if it needs an event.
  *
  * Blocking without missing a message takes a barrier in every process
  * (shm_ring.h). The barrier interrupts processes that are just waking, and adds
@@ -76,7 +76,7 @@ static int pipe_make(void)
     return doorbell;
 }
 
-/* The word by which peers find the descriptor, and check its inode. */
+/* The word amg_shm_context.doorbell: descriptor + 1, and bits of the inode. */
 static uint64_t doorbell_word(int doorbell)
 {
     struct stat status;
@@ -275,7 +275,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
-        /* The slot stays: the writer may check if its last message was read. */
+        /* No slot is freed: a writer may check if its last message was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             amg_shm_inbox_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));

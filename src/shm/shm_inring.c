@@ -76,9 +76,9 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
-/* Refuses a sender if its segment cannot be mapped here, or if it could not map
- * ours, and so would get no reply. A living sender sees the refusal and
- * releases its claim; the slot of a dead sender is freed. A refused ring is
+/* Refuses a sender whose segment cannot be mapped here, or which refused this
+ * process before: the sender would get no reply. A living sender sees REFUSED
+ * and releases its claim; the slot of a dead sender is freed. A refused ring is
  * never read: the sender treats the messages in it as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
@@ -249,8 +249,8 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 {
     AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
-    /* Read after the bit was taken: a new sender raises the end, then sets a
-     * bit. */
+    /* The end is read after the bit was taken, as a new sender first raises the
+     * end and then sets a bit. */
     uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
     bool is_done = true;
 
@@ -309,8 +309,8 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
     return is_done;
 }
 
-/* The rings of peers that closed or died are leaving: polls read what is left
- * in them. False: no memory. */
+/* Marks the rings of peers that closed or died as leaving; polls read the rest
+ * of these rings. False: no memory. */
 static bool rings_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);

@@ -6,7 +6,7 @@
  * copy that every peer can write.
  *
  * To remove memory, the exposer closes the entry, waits until the accesses of
- * own threads and of living accessors have ended, and then frees the record. */
+ * its own threads and of living peers have ended, and then frees the record. */
 #include "shm/shm_keys.h"
 
 #include <string.h>
@@ -77,8 +77,8 @@ static bool part_reserve(
     return region == NULL || amg_shm_region_reserve(region, at, len);
 }
 
-/* Reserves the page that begins with this accessor, unless the segment came
- * with it. */
+/* If a page begins with this accessor, reserves the page, unless the page was
+ * reserved with the segment. */
 static bool accessor_reserve(const struct amg_shm_key_table *table,
     const struct amg_shm_region *region, uint32_t index)
 {
@@ -101,7 +101,7 @@ struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
 
             if (!accessor_reserve(table, region, i))
                 return NULL;
-            if (pass == 1) /* all were taken: free those of dead processes */
+            if (pass == 1) /* all were taken: free the slots of the dead */
                 (void)accessor_reap(accessor, life);
             if (accessor_take(accessor, who)) {
                 amg_shm_end_raise(&table->accessor_end, i + 1);
@@ -214,7 +214,7 @@ static uint32_t list_take_locked(
         exposer->list_free[class] = exposer->list_next[at];
         return at;
     }
-    if (exposer->list_next == NULL) /* pages come when they are touched */
+    if (exposer->list_next == NULL) /* only touched pages take memory */
         exposer->list_next =
             amg_mem_zalloc(AMG_SHM_LIST * sizeof(*exposer->list_next));
     if (exposer->list_next == NULL ||
@@ -346,8 +346,8 @@ hg_return_t amg_shm_key_read(
     return HG_SUCCESS;
 }
 
-/* The pid of an accessor that accesses the closed entry `index` and is not
- * known to be dead; or 0. */
+/* The pid of an accessor that accesses the closed entry `index`, and that is
+ * not known to be dead; 0: no such accessor. */
 static uint32_t accessor_inside(
     const struct amg_shm_exposer *exposer, uint32_t index)
 {
@@ -452,7 +452,7 @@ hg_return_t amg_shm_exposer_remove(
     return HG_SUCCESS;
 }
 
-/* Bytes in front of a segment. */
+/* Bytes of the list in front of a segment. */
 static uint64_t mem_start(const struct amg_shm_mem *mem, uint32_t segment)
 {
     return segment == 0 ? 0 : mem->ends[segment - 1];

@@ -3,8 +3,8 @@
  * contexts.
  *
  * A link is our ring to one context of a peer. The sender claims a slot of the
- * peer's segment by a compare and exchange of its claim, writes its name and
- * incarnation into the ring, and then makes the claim live:
+ * peer's segment by a compare and exchange of the slot's claim, writes its name
+ * and incarnation into the ring, and then makes the claim live:
  *
  *   FREE --sender--> MAKING --sender--> LIVE --sender--> LEAVING
  *    ^                                                      |
@@ -14,8 +14,8 @@
  * cells; the owner also frees the claims of dead senders (shm_inring.c).
  *
  * A link without a slot behaves as if its ring were full: messages queue, and
- * each attempt to send one first tries to claim a slot; new requests fail while
- * /dev/shm has no room for its ring.
+ * each attempt to send a message first tries to claim a slot. New requests fail
+ * while /dev/shm has no room for the ring.
  *
  * The doorbell of a context is its event bits, and the FIFO that wakes its
  * owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
@@ -31,8 +31,8 @@
  * A sender opens the FIFO for reading, too, so that a write raises no signal
  * when the owner is gone.
  *
- * Other threads of this process put their posts on lists of the endpoint, under
- * the lock; amg_shm_poll_arm() reads the lists under the lock, too. Models:
+ * Posts by other threads of this process need no such protocol: they use lists
+ * of the endpoint under the lock, as amg_shm_poll_arm() does. Models:
  * tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_peer.h"
 
@@ -78,7 +78,7 @@ static void doorbell_write(int doorbell)
         sched_yield();
 }
 
-/* Opens the doorbell of a peer; -1 and `errno`: failed. */
+/* Opens the doorbell of a peer. -1: failed, see `errno`. */
 static int doorbell_open(const struct amg_shm_context *context,
     const struct amg_shm_peer *peer, uint8_t context_id)
 {
@@ -138,7 +138,7 @@ static bool context_raise(struct amg_shm_context *context,
     }
     if (sleeper_claim(context))
         doorbell_write(*doorbell);
-    if (amg_spare_is_out()) { /* no descriptor to keep */
+    if (amg_spare_is_out()) { /* too few descriptors to keep this one open */
         amg_spare_close(*doorbell);
         *doorbell = -1;
     }
@@ -159,7 +159,7 @@ static void doorbell_drop_locked(
     link->doorbell = -1;
 }
 
-/* Keeps the opened FIFO of a link, and closes the oldest of too many. */
+/* Keeps the opened FIFO of a link; beyond the limit, closes the oldest FIFO. */
 static void doorbell_keep_locked(
     struct amg_shm_domain *domain, struct amg_shm_link *link)
 {
@@ -298,7 +298,7 @@ static bool context_may_come(
     return true;
 }
 
-/* A reservation failed (`errno`): new requests fail until one succeeds. */
+/* A reservation failed (`errno`): new requests fail until the next success. */
 static void link_lacks_memory(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -447,7 +447,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     link->out.tail = AMG_SHM_CELLS; /* full */
     link->out.room = 0;
     if (!link_claim_locked(peer, link))
-        (void)amg_shm_link_raise_all(peer); /* may free slots of the dead */
+        (void)amg_shm_link_raise_all(peer); /* to free slots of dead senders */
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;

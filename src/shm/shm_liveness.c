@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Liveness of peers: detects those that closed or died, and ends the operations
+/* Liveness of peers: detects peers that closed or died, and ends the operations
  * with them.
  *
  * A peer that closes marks its segment, and sets an event bit at its peers.
  * When a peer dies, the kernel makes its pidfd readable; one epoll set holds
- * all pidfds, and the endpoints block on that set. A peer in another pid
- * namespace, on a kernel without pidfd, or beyond the number of pidfds that a
- * domain keeps (shm_domain.h), is checked at intervals: a timer wakes blocked
- * endpoints for that, and for retries of wakeups that failed and of claims
- * without a free slot. A peer that became another program by exec() keeps its
- * pid: a check of silent peers finds that (shm_ep.c).
+ * all pidfds, and the endpoints block on that set. A peer without a pidfd
+ * (another pid namespace, an old kernel, too many peers) is checked at
+ * intervals. A timer wakes blocked endpoints for these checks, for retries of
+ * failed wakeups, and for new attempts to claim a slot. A peer that became
+ * another program by exec() keeps its pid: silent_check_locked() detects that.
  *
  * A peer may have replied before it closed or died: a call to the peer ends
- * when the ring with its replies was read to the end (shm_inring.c). A partly
- * written cell does not count, so the end of the ring is final. Model:
+ * when the ring with the peer's replies was read to the end (shm_inring.c). A
+ * partly written cell does not have its number yet, so is not read. Model:
  * tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
@@ -53,8 +52,8 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-/* Ends everything in flight to a peer that closed or died, but the calls that
- * the peer may have answered. */
+/* Ends everything in flight to a peer that closed or died, except calls: their
+ * answers may be in a ring (amg_shm_liveness_end_calls_locked). */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -76,9 +75,9 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);
-    /* The peer's credits may have gone to other peers. */
+    /* The credits may have gone to other peers, to which notes are due. */
     atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
-    /* No warning: the peer's last messages may return too many credits now. */
+    /* Suppresses a warning: messages left in the ring may return credits. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
     inboxes_wake_locked(domain);
     AMG_ASSERT(peer->refs > 0 && peer->msgbufs_lent == 0);
@@ -112,7 +111,7 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
 
 /* All cells of a peer in `inbox` were read: calls of that context that still
  * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
- * other inboxes were read, too, so that cancelled calls end, of any context. */
+ * other inboxes were read, too; then cancelled calls of all contexts end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;
@@ -203,7 +202,7 @@ static void death_events_take_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* How often a blocked endpoint has to wake up; 0: never. */
+/* Period in which a blocked endpoint has to wake up; 0: never. */
 static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
@@ -213,7 +212,7 @@ static uint64_t tick_period_locked(struct amg_shm_domain *domain)
         return RETRY_NS;
     while (domain->deaths.has_unseen &&
            (peer = amg_shm_peer_next_locked(domain, peer)) != NULL)
-        /* A peer that refuses this process cannot wake it. */
+        /* When UNSEEN becomes REFUSED, the peer does not wake this process. */
         if (peer != domain->self && peer->state == AMG_SHM_PEER_ALIVE &&
             amg_shm_link_has_state_locked(peer, AMG_SHM_UNSEEN))
             return CHECK_NS;
@@ -301,7 +300,7 @@ void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
-    /* -1: no epoll set, and the peers are checked by their pids. */
+    /* -1: without an epoll set, the peers are checked by their pids. */
     domain->deaths.epoll = epoll_create1(EPOLL_CLOEXEC);
     domain->deaths.timer = -1;
     domain->peer_gone_locked = peer_gone_locked;

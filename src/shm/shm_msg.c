@@ -16,10 +16,10 @@
 
 enum {
     BLOCK = 32, /* arrivals cut from one allocation */
-    /* Msgbufs of one peer that arrivals may point into at once. Messages in
-     * further msgbufs, and in its transit stock, are copied, so that receivers
-     * that keep arrivals do not exhaust the msgbufs of a sender. Blocks are not
-     * copied: a sender can do without blocks. */
+    /* Msgbufs and blocks of one peer that arrivals may point into. Further
+     * msgbufs, and all of the transit stock, are copied, so that receivers that
+     * keep arrivals do not exhaust the msgbufs of a sender. Blocks count, but
+     * are never copied: a sender can do without blocks. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -158,14 +158,14 @@ void amg_shm_msg_fini_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* The values of a cell, each read once, because a faulty peer may change it
- * between the check and the use. Functions of the fast path get a pointer and
- * are inlined, others get a copy; so the struct lives in registers. */
+/* The values of a cell, each read once, because a faulty peer may change a cell
+ * between check and use. Inlined functions of the fast path get a pointer to
+ * the struct, others a copy: so the compiler keeps the struct in registers. */
 struct message {
     struct amg_shm_peer *peer;
     const struct amg_shm_in *in;     /* the ring, for bytes in further cells */
     const struct amg_shm_cell *cell; /* the first cell of the message */
-    struct amg_shm_msgbuf *msgbuf;   /* has the bytes, unless NULL */
+    struct amg_shm_msgbuf *msgbuf;   /* with the bytes; NULL: in cells */
     uint32_t len;
     uint32_t cookie;
     uint16_t credits;
@@ -267,7 +267,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit; one message returns several of them later. */
+/* Owes the peer one more credit. A later message returns all owed credits. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -278,8 +278,8 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* Refuses a request, and tells its origin if that waits for a reply. False: no
- * memory. */
+/* Refuses a request, and tells the origin if the origin waits for a reply.
+ * False: no memory. */
 AMG_NOINLINE static bool request_refuse_locked(
     struct message message, uint32_t code)
 {
@@ -528,8 +528,8 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
 }
 
 /* Takes a cell of a transfer: first its credits, then the rest, which may copy
- * much and so runs without the lock. The lock is kept if the context is closed,
- * because it guards the inbox then. False: no cell of a transfer. */
+ * 64 KiB and so runs without the lock. If the context is closed, the lock stays
+ * held, because it guards a closed inbox. False: no cell of a transfer. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {

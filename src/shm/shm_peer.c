@@ -7,16 +7,16 @@
  * holds a reference, so a peer in use stays until it closes or dies.
  *
  * The ranks of a node know each other's names and incarnations from the start
- * (amg_shm_node_join). A rank is UNMET until this process first sends to it or
- * receives from it: only then its segment is mapped and its pidfd opened. If
- * that fails, the message ends with an error, and the next message tries again:
- * there is no other route, because the peer polls no other route.
+ * (amg_shm_node_join). A rank is UNMET until this process first sends to the
+ * rank or receives from it: only then its segment is mapped and its pidfd
+ * opened. If the mapping fails, the message ends with an error, and the next
+ * message tries again: no other route leads to a rank of the node.
  *
  * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
  * each context that this process found blocked. A domain keeps of each kind at
- * most a quarter of the soft limit (ulimit -n), and at most 256: further peers
- * have no pidfd, and the doorbell that was opened first is closed for a new
- * doorbell. The library does not raise the limit.
+ * most a quarter of the soft limit (ulimit -n), and at most 256. Further peers
+ * have no pidfd; for a further doorbell, the doorbell opened first is closed.
+ * The library does not raise the limit.
  *
  * Memory per peer: about 600 bytes, and a ring of 5376 bytes in each
  * direction. */
@@ -101,7 +101,7 @@ void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer)
     peer->domain->deaths.pidfds--;
 }
 
-/* Asks the kernel to report the death of a peer, where that is possible. */
+/* Asks the kernel to report the death of a peer, if the kernel can. */
 static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -177,7 +177,7 @@ void amg_shm_peers_fini(struct amg_shm_domain *domain)
     amg_map_fini(&domain->peers, NULL);
 }
 
-/* The known living peer of that name. */
+/* The known living peer of that name; NULL: none. */
 static struct amg_shm_peer *peer_known_locked(
     struct amg_shm_domain *domain, const char *name)
 {
@@ -193,8 +193,8 @@ static struct amg_shm_peer *peer_known_locked(
     return peer;
 }
 
-/* Copies all but name and incarnation: both are equal already, and other
- * threads read them without the lock. */
+/* Copies all members but name and incarnation, which are equal already, and
+ * which other threads read without the lock. */
 static void region_take(
     struct amg_shm_region *region, const struct amg_shm_region *mapped)
 {

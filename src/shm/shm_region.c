@@ -3,11 +3,11 @@
  * node memory, which one process of a node writes for the others.
  *
  * A file is created without a name, locked by flock(), and named when complete.
- * Pages are reserved before the first write: then too few pages are an error,
- * and not the end of the process by SIGBUS.
+ * Pages are reserved before the first write, so that a full /dev/shm causes an
+ * error and does not end the process by SIGBUS.
  *
- * Node memory loses its name as soon as all its users have mapped it. Until
- * then its creator holds the lock; so a name that a killed creator left is
+ * Node memory loses its name as soon as all users have mapped the memory. Until
+ * then the creator holds the lock; so a file that a killed creator left is
  * removed like a segment (shm_files.c). */
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
@@ -220,7 +220,7 @@ static hg_return_t file_name_chosen(int fd, const char *name)
     return rc;
 }
 
-/* Opens the segment of that name by the descriptor of its owner; -1: failed. */
+/* Opens the segment of that name by the owner's descriptor; -1: see `errno`. */
 static int open_nameless(const char *name)
 {
     uint32_t pid = 0;
@@ -237,7 +237,7 @@ static int open_nameless(const char *name)
     return fd;
 }
 
-/* Opens a peer's segment, at `path` or without a name; -1. */
+/* Opens a peer's segment: at `path`, or by the descriptor; -1: see `errno`. */
 static int segment_open(
     const char *name, const char *path, bool *ret_is_nameless)
 {
@@ -262,7 +262,7 @@ static hg_return_t open_failure(int error)
     }
 }
 
-/* Takes pages of the file; false, and `errno`: too few are left. */
+/* Reserves pages of the file; false, and `errno`: too few pages are left. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
     errno = posix_fallocate(fd, (off_t)at, (off_t)len);
@@ -385,7 +385,7 @@ hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     shared = base;
     head.probe_addr = (uint64_t)(uintptr_t)&shared->probe;
     snprintf(head.name, sizeof(head.name), "%s", params->name);
-    memcpy(shared, &head, sizeof(head)); /* complete before it has a name */
+    memcpy(shared, &head, sizeof(head)); /* before the file has a name */
     rc = params->name[0] != '\0'
              ? file_name_chosen(region.fd, params->name)
              : file_name_next(region.fd, "", params->is_of_job, shared->name);
@@ -458,7 +458,7 @@ hg_return_t amg_shm_region_map(
     fd = segment_open(name, path, &is_nameless);
     if (fd < 0)
         return open_failure(errno);
-    if (fstat(fd, &status) != 0) { /* says nothing about the owner */
+    if (fstat(fd, &status) != 0) { /* the owner may be alive */
         rc = open_failure(errno);
         amg_spare_close(fd);
         return rc;

@@ -46,7 +46,7 @@
  *
  * The writer needs no fence per message: the reader, when it stops polling,
  * makes a system call that executes a fence in every running process
- * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). Where the writer's or the reader's process
+ * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the writer's or the reader's process
  * lacks that call, the writer executes a fence per message.
  *
  * A writer that blocks while the ring is full sets `is_full`, makes that call,
@@ -164,7 +164,7 @@ struct amg_shm_out {
     uint32_t tail;             /* cells written */
     uint32_t room;       /* cells to fill before `consumed` is read again */
     uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
-    bool needs_fence;    /* this process or the reader's has no membarrier */
+    bool needs_fence;    /* reader or writer has no membarrier */
 };
 
 /* The reader's side; belongs to the owner of the inbox. */
@@ -173,7 +173,7 @@ struct amg_shm_in {
     struct amg_shm_cell *cell; /* next cell to read */
     uint32_t head;             /* cells read */
     uint32_t reported;         /* last value stored in `consumed` */
-    bool needs_fence; /* this process or the writer's has no membarrier */
+    bool needs_fence;          /* reader or writer has no membarrier */
 };
 
 /* Prepares a ring for another writer. No process writes to the ring now. */

@@ -77,7 +77,7 @@ struct amg_shm_head {
     int32_t area_fd;
     uint32_t max_contexts;
     uint16_t has_membarrier;
-    uint16_t first_credits; /* that a new peer has, see transport/flow.h */
+    uint16_t first_credits; /* credits of a new peer, see transport/flow.h */
     uint32_t msgbuf_stride; /* bytes from one msgbuf to the next */
     uint64_t contexts_at;   /* offsets of the parts */
     uint64_t claims_at;

@@ -2,17 +2,17 @@
 /* Outgoing messages: sent in cells or a msgbuf, or deferred.
  *
  * The user writes a message into a msgbuf of the own segment. A message of up
- * to AMG_SHM_RUN bytes is copied from there into one or a few cells, and the
- * msgbuf is free again. A longer message, or a message for which the ring has
- * too few cells left, stays: one cell names the msgbuf, which is lent to the
- * receiver until the receiver returns it by one store. A message that cannot
- * leave at once moves to the heap, and the msgbuf is free again. The copies
- * take more instructions than lending, and less time: `is_lent` is a line that
- * moves to the receiver and back (256 bytes each way took 3.9 us between two
- * loaded cores, and now take 1.5 us).
+ * to AMG_SHM_RUN bytes is copied from the msgbuf into one or a few cells, and
+ * the msgbuf is free again. A longer message, or a message for which the ring
+ * has too few cells left, stays in the msgbuf: one cell names the msgbuf, which
+ * is lent to the receiver until the receiver returns it by one store. A message
+ * that cannot leave at once moves to the heap, and the msgbuf is free again.
+ * Copying takes more instructions than lending, but less time: the line of
+ * `is_lent` moves to the receiver and back (256 bytes each way between two
+ * loaded cores: 1.5 us by cells, 3.9 us by lending).
  *
- * A request takes a credit and then a cell; a message that lacks one of the two
- * is deferred (shm_deferred.c). Model: tests/models/shm_ring.pml. */
+ * A request takes a credit and then a cell; without a credit or a cell, the
+ * message is deferred (shm_deferred.c). Model: tests/models/shm_ring.pml. */
 #include "shm/shm_send.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ static bool context_is_closed(const struct amg_shm_context *context)
            AMG_SHM_CONTEXT_CLOSED;
 }
 
-/* Tells the reader, which does not poll the ring. The reader's context may have
- * closed meanwhile; then nobody reads the unread cells. */
+/* Sets an event for the reader, which does not poll the ring. The reader's
+ * context may have closed meanwhile; then perhaps nobody reads the cells. */
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -54,8 +54,8 @@ AMG_NOINLINE static enum sent cell_wake_locked(
                : SENT;
 }
 
-/* A message to send. The struct lives in registers; buf_address() copies it to
- * the buf of a message that may have to wait. */
+/* A message to send. The compiler keeps the struct in registers; buf_address()
+ * copies the fields to the buf of a message that may have to wait. */
 struct outgoing {
     struct amg_shm_peer *peer;
     struct amg_shm_link *link;
@@ -85,7 +85,7 @@ static AMG_INLINE enum sent cell_send_locked(struct amg_shm_domain *domain,
     return sent;
 }
 
-/* Whether the bytes fit into cells for which there is room. */
+/* Whether the bytes fit into cells, and the ring has room for these cells. */
 static inline bool fits_into_cells(const struct outgoing *message)
 {
     return message->len <= AMG_SHM_RUN &&
@@ -143,7 +143,7 @@ static AMG_INLINE enum sent short_send_locked(struct amg_shm_domain *domain,
     return cell_send_locked(domain, message, cell, 1);
 }
 
-/* Sends a message that is sendable, and takes its buf. */
+/* Sends a message for which is_sendable() is true; takes the buf. */
 static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     struct amg_shm_buf *buf, const struct outgoing *message)
 {
@@ -157,7 +157,7 @@ static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     return sent;
 }
 
-/* Sends a buf that had to wait, and takes it. SENT_NOT: the buf stays the
+/* Sends a buf that had to wait, and takes the buf. SENT_NOT: the buf stays the
  * caller's. */
 static enum sent buf_send_locked(struct amg_shm_buf *buf)
 {
@@ -212,8 +212,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* Ends a request that was sent to a closed context. If the context is opened
- * again, it refuses the messages in its rings. */
+/* Ends a request that was sent to a closed context. A context that is opened
+ * again first refuses the messages in its rings. */
 AMG_NOINLINE static void request_abandon_locked(
     struct amg_shm_domain *domain, uint32_t cookie)
 {
@@ -222,8 +222,8 @@ AMG_NOINLINE static void request_abandon_locked(
         amg_table_at(&domain->calls.table, cookie)->object, HG_NOENTRY);
 }
 
-/* Ends the requests that wait for a link to a closed context: nobody reads the
- * ring, and so neither room nor credits come back. */
+/* Ends the requests that wait for a link to a closed context: perhaps nobody
+ * reads the ring, and then neither room nor credits come back. */
 AMG_NOINLINE static void link_refuse_waiting_locked(
     struct amg_shm_domain *domain, const struct amg_shm_link *link)
 {
@@ -256,7 +256,7 @@ hg_return_t amg_shm_send_waiting_locked(
     if (AMG_LIKELY(amg_shm_link_has_slot(link)) ||
         amg_shm_link_slot_locked(peer, link))
         sent = buf_send_locked(buf);
-    /* Calls to a peer that closed end with another code (shm_liveness.c). */
+    /* Calls to a closed peer end with HG_HOSTUNREACH (shm_liveness.c). */
     if (!AMG_LIKELY(sent == SENT) && context_is_closed(link->context) &&
         !amg_shm_region_is_closed(&peer->region)) {
         link_refuse_waiting_locked(peer->domain, link);
@@ -283,7 +283,7 @@ static inline bool link_is_read(const struct amg_shm_link *link)
     return poll_state - AMG_SHM_DORMANT <= AMG_SHM_POLLED - AMG_SHM_DORMANT;
 }
 
-/* The link for a request. Codes but success and HG_NOMEM end the operation. */
+/* The link for a request. Any code but HG_SUCCESS, HG_NOMEM ends the call. */
 static inline hg_return_t request_link_locked(
     struct amg_shm_peer *peer, uint8_t context, struct amg_shm_link **ret_link)
 {
@@ -421,7 +421,7 @@ static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
                : AMG_LIKELY(amg_flow_take(&domain->calls.flow, &peer->calls));
 }
 
-/* After a request was sent: ends what needs no answer. */
+/* After a send: ends a one-way request, or a call to a closed context. */
 static AMG_INLINE void request_end_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, const struct outgoing *message, struct amg_op *op,
     enum sent sent)
@@ -607,7 +607,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     return queue_add_locked(&message.link->control, buf);
 }
 
-/* An ACK leaves in any case, sent or queued: the operation is done at once. */
+/* An ACK is sent or queued without a credit: the operation is done at once. */
 hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op)
 {

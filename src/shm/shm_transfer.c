@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers: puts and gets that polls move, by copies or through the segment.
  *
- * A transfer that can proceed is on a list of its endpoint. Each poll moves the
- * first transfers of the list by a step: the poll copies (shm_copy.c), or asks
- * the peer to copy, and then the transfer is off the list until an answer
- * comes. While a poll works on a transfer, the transfer is off the list and the
- * lock is released, so that posts and cancels go on; a cancel sets a flag in
- * the transfer.
+ * A transfer that can proceed is on the list `ready` of its endpoint. Each poll
+ * moves the first transfers of the list: the poll copies (shm_copy.c), or asks
+ * the peer to copy. In the second case the transfer is on no list until an
+ * answer comes. While a poll works on a transfer, the transfer is on no list
+ * and the lock is free, so that posts and cancels go on; a cancel sets a flag
+ * in the transfer.
  *
- * All values of a peer are checked before use: an answer must be for a fragment
- * in flight. */
+ * All values from a peer are checked before use: an answer must be for a
+ * fragment in flight. */
 #include "shm/shm_bulk.h"
 
 #include <string.h>
@@ -152,8 +152,8 @@ static hg_return_t fragment_send_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
 
-/* /dev/shm has no room for a bounce buffer, and none is in use for which the
- * transfer could wait. */
+/* /dev/shm has no room for a bounce buffer, and no buffer is in use, for which
+ * the transfer could wait. */
 static void bounce_lacks(struct amg_shm_transfer *transfer)
 {
     AMG_ASSERT(transfer->in_flight == 0);
@@ -166,8 +166,8 @@ static void bounce_lacks(struct amg_shm_transfer *transfer)
         AMG_SHM_BOUNCE_LEN);
 }
 
-/* Begins one more fragment. HG_AGAIN: no more may be in flight now, or the
- * transfer has failed. */
+/* Begins a further fragment. HG_AGAIN: the transfer has as many in flight as
+ * possible now, or has failed. HG_BUSY: none in flight, no buffer is free. */
 static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -210,7 +210,7 @@ static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
     return rc;
 }
 
-/* The fragment that the answer is for, and its transfer; NULL: none. */
+/* The fragment to which an answer belongs, and its transfer; NULL: none. */
 static struct amg_shm_fragment *fragment_find_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer,
     uint8_t context_id, const struct amg_shm_cell *cell,
@@ -267,7 +267,7 @@ void amg_shm_transfer_done(struct amg_shm_domain *domain,
     fragment =
         fragment_find_locked(domain, peer, context_id, cell, &done, &transfer);
     is_over = fragment == NULL || transfer->state == AMG_SHM_TRANSFER_ENDED;
-    if (fragment != NULL && is_over) /* no copy: the user owns the memory */
+    if (fragment != NULL && is_over) /* ended: the user owns the memory again */
         fragment_done_locked(transfer, fragment, (hg_return_t)done.code);
     amg_shm_bulk_unlock(domain, has_lock);
     if (fragment == NULL)
@@ -342,10 +342,10 @@ static hg_return_t transfer_copy(
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* Asks the peer to copy; from now on only the peer does. Sends the fragments of
- * a POLLED transfer that the limits allow. HG_SUCCESS: all bytes arrived;
+/* Asks the peer to copy; from now on only the peer copies. Sends the fragments
+ * of a POLLED transfer that the limits allow. HG_SUCCESS: all bytes arrived;
  * HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce buffer is free;
- * HG_NOMEM: try again. Others end the transfer. */
+ * HG_NOMEM: try again. Other codes end the transfer. */
 static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;

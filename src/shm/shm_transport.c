@@ -244,9 +244,9 @@ static void transport_limits(
 
 /* Requests that keep this process from closing while the peer lives. The ranks
  * of a job close together, so a rank first waits until its requests were
- * answered or handled. Outside of a job it waits only for a peer that has not
- * mapped our segment yet (UNSEEN): all others can serve the requests in our
- * rings after this process is gone. */
+ * answered or handled. Outside of a job, a process waits only for a peer that
+ * has not mapped our segment yet (UNSEEN): all other peers can serve the
+ * requests in our rings after this process is gone. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
@@ -274,7 +274,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-/* Checks once; core repeats that, and gives up when it takes too long. */
+/* Checks once; core repeats the check up to a limit of time. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -318,7 +318,7 @@ static void transport_report(struct amg_domain *base)
     (void)owing_log(amg_shm_domain_of(base), false);
 }
 
-/* True: calls are given up, and logged. Close itself waits for no peer. */
+/* True: calls are given up, and logged. transport_close() waits for no peer. */
 static bool transport_abandon(struct amg_domain *base)
 {
     return owing_log(amg_shm_domain_of(base), true);
@@ -407,7 +407,7 @@ static void close_tell_locked(struct amg_shm_domain *domain)
             amg_shm_link_raise_all(peer);
 }
 
-/* After this, the domain sends nothing, and its peers free our rings. */
+/* After this call, the domain sends nothing, and its peers free our rings. */
 static void transport_stop(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);

@@ -139,7 +139,7 @@ struct amg_shm_link {
     uint8_t context_id;
     int doorbell; /* FIFO of the context, opened at the first wakeup; or -1 */
     /* Messages that take no credit, and wait for room. `control`: messages of
-     * the library itself, which leave first; `queue`: replies. */
+     * the library itself, which retries send first; `queue`: replies. */
     struct amg_list control;
     struct amg_list queue;
     bool lacks_memory;    /* /dev/shm had no room for a ring */

@@ -2,8 +2,8 @@
 /* Rings of the senders, from the claim of a slot to its release.
  *
  * Opening the ring of a sender maps the sender's segment, which makes the
- * sender a peer. Before, this process knows only the claim and the name in the
- * ring.
+ * sender a peer. Before the mapping, this process knows only the claim and the
+ * name in the ring.
  *
  * A ring ends when its writer released its claim, closed, or died. The reader
  * first reads the ring to its end, so replies and requests in it arrive. A ring

@@ -6,17 +6,17 @@
  * exposer checks each access. A window is used if it is 5 % faster; a window
  * that needs no help of its target may be 5 % slower, since the target can
  * compute meanwhile. No window is used if the post of an access waits for a
- * target that is outside of MPI (osc/rdma of Open MPI 4.1.4 takes a lock
- * there): the caller could not cancel the post, nor serve peers. The init
- * string or AMALGAM_TRANSPORT may force windows or messages. Windows over all
- * ranks are created only if some transfers will use them.
+ * target that is outside of MPI (osc/rdma of Open MPI 4.1.4 takes a lock in the
+ * post): the caller could not cancel the post, nor serve peers. The init string
+ * or AMALGAM_TRANSPORT may force windows or messages. Windows over all ranks
+ * are created only if some transfers will use them.
  *
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
  * with two windows of their own. The ranks form pairs: in each round one rank
  * pulls once by each way while its partner serves it, then the two swap. A
- * round begins only if it is likely to end in time, by its length and the last
- * round of the slowest pair. Each pair takes the median of its rounds, or the
- * best; of all pairs, the slowest counts for windows, the fastest for messages.
+ * round begins only if the last round of the slowest pair lets it end in time.
+ * Each pair takes the median of its rounds, or the best round. The slowest pair
+ * counts for windows, the fastest pair for messages.
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
@@ -49,7 +49,7 @@ enum {
     GAIN_PASSIVE_PERCENT = 95,
 };
 
-/* Ways of a pull; those through windows as in enum amg_mpi_memory. */
+/* Ways of a pull: a window is named as in enum amg_mpi_memory. */
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
 /* A note to the partner is a number of bytes to send, or one of these. */
@@ -92,8 +92,8 @@ static bool is_window(struct bench *bench, int code)
     return false;
 }
 
-/* Tests until the request has ended. Other pairs measure meanwhile, maybe on
- * this core: so the rank yields. */
+/* Tests until the request has ended. Yields, because other pairs measure at the
+ * same time, maybe on this core. */
 static int request_wait(MPI_Request *request)
 {
     int flag = 0;
@@ -233,8 +233,8 @@ static void ways_pull(struct bench *bench, unsigned size)
 
 /* Tests whether the post of an access, or a get by a window, waits for a target
  * that sleeps outside of MPI. The sleep begins after asked_ns, so the target
- * sleeps at least until asked_ns + TARGET_SLEEP_NS: gets that end before did
- * not wait for it. */
+ * sleeps at least until asked_ns + TARGET_SLEEP_NS: gets that end earlier did
+ * not wait for the target. */
 static void passive_check(struct bench *bench)
 {
     uint64_t asked_ns = amg_clock_ns();
@@ -274,7 +274,7 @@ static void partner_serve(struct bench *bench)
 }
 
 /* The two ranks of a pair pull in turn, or (`size` is AMG_MPI_SIZES) test
- * whether windows are passive. */
+ * whether windows need the target to call MPI. */
 static void round_run(struct bench *bench, unsigned size)
 {
     for (int puller = 0; puller < 2 && bench->partner >= 0; puller++) {
@@ -328,7 +328,7 @@ static void rounds_run(struct bench *bench)
 {
     const uint64_t budget_ns = BUDGET_MS * AMG_NS_PER_MS;
     const uint64_t start_ns = amg_clock_ns();
-    uint64_t round_ns = 0; /* of the last one */
+    uint64_t round_ns = 0; /* time of the last round */
     uint64_t now_ns = 0;   /* since the start; equal on all measuring ranks */
 
     bench->figures.needs_target = bench->partner >= 0;
@@ -347,7 +347,7 @@ static void rounds_run(struct bench *bench)
 }
 
 /* Creates two windows over the same memory. Each rank makes all collective
- * calls, whatever failed. False: not all ranks have both windows. */
+ * calls, even after a failure. False: not all ranks have both windows. */
 static bool windows_make(struct bench *bench)
 {
     MPI_Win *windows = bench->windows;
@@ -386,8 +386,8 @@ static void windows_free(struct bench *bench)
     }
 }
 
-/* Runs on measuring ranks. If not all ranks have their windows, no rank frees
- * any, as that is collective: windows and area stay allocated. */
+/* Runs on measuring ranks. If not all ranks have both windows, no rank frees
+ * any, as freeing is collective: windows and area stay allocated. */
 static void bench_run(struct bench *bench)
 {
     uint64_t start_ns = amg_clock_ns();
@@ -420,7 +420,7 @@ static void bench_run(struct bench *bench)
     bench->figures.took_ns = amg_clock_ns() - start_ns;
 }
 
-/* Creates the communicator of the ranks that measure; only these call. */
+/* Creates the communicator of the ranks that measure. Only these ranks call. */
 static int leaders_comm(const struct amg_mpi_comm *comm, MPI_Comm *ret_comm)
 {
     const struct amg_mpi_facts *facts = &comm->facts;
@@ -466,7 +466,7 @@ static hg_return_t figures_measure(
     return HG_SUCCESS;
 }
 
-/* All transfers use windows, or none. */
+/* Makes all transfers use windows, or none. */
 static void choice_set(
     struct amg_mpi_choice *choice, bool is_window, const char *reason)
 {
@@ -486,8 +486,8 @@ __attribute__((format(printf, 2, 3))) static void reason_add(
     va_end(args);
 }
 
-/* Chooses, and adds for instance "user memory by messages (GB/s of windows,
- * messages: 64 KiB 3.4, 13; 1 MiB 1.1, 16)". */
+/* Chooses the ways of `memory`; adds to the reason, e.g., "user memory by
+ * messages (GB/s of windows, messages: 64 KiB 3.4, 13; 1 MiB 1.1, 16)". */
 static void memory_choose(const struct amg_mpi_figures *figures,
     enum amg_mpi_memory memory, struct amg_mpi_choice *choice)
 {
@@ -556,7 +556,7 @@ const char *amg_mpi_choice_name(const struct amg_mpi_choice *choice)
                                                        : "mpi+p2p and mpi+rma";
 }
 
-/* Why bulk data is not measured; NULL: it is. */
+/* Why bulk data is not measured; NULL: bulk data is measured. */
 static const char *unmeasured_reason(
     const struct amg_mpi_comm *comm, const char *protocol)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Teardown of a domain, its endpoints and exposed memory, which waits for
- * peers.
+/* Teardown of a domain, its endpoints and exposed memory, with waits for peers.
  *
  * All waits for peers work the same way: each makes progress on the whole
- * domain, and releases the lock between two rounds. Messages received then are
- * kept for the next polls. */
+ * domain, and releases the lock between two rounds. Messages received during a
+ * wait are kept for the next polls. */
 #include "mpi_backend/mpi_progress.h"
 
 #include <stdatomic.h>
@@ -30,9 +29,9 @@ enum {
     RANKS_CAP = 32,
 };
 
-/* A round of a wait: makes progress on the whole domain, and on other domains
- * if the peer may wait there; releases the lock for a moment. `idle_rounds`, 0
- * at first, counts the rounds that found nothing. */
+/* A round of a wait: makes progress on the whole domain, and after IDLE_MAX
+ * idle rounds on other domains, where the peer may wait; releases the lock for
+ * a moment. `idle_rounds`, 0 at first, counts the rounds that found nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {
@@ -103,8 +102,8 @@ static void accesses_halt_locked(
     }
 }
 
-/* The result of accessor_find_locked() when no access is left, or at the
- * deadline. */
+/* Waits until no access is left, or for `timeout_ms`. Returns the last result
+ * of accessor_find_locked(). */
 static int accesses_await_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem, unsigned timeout_ms)
 {
@@ -134,10 +133,10 @@ hg_return_t amg_mpi_close_unreg(
     int rank = AMG_MPI_ACCESSOR_NONE;
 
     amg_bias_lock(domain->lock);
-    if (!mem->is_closed) { /* from now on the key is dead */
+    if (!mem->is_closed) { /* from now on the key is invalid */
         mem->is_closed = true;
         amg_table_remove(&domain->mems.all, mem->key.cookie);
-        /* The next move closes the descriptor. */
+        /* amg_mpi_export_move_locked() closes the descriptor. */
         if (domain->exports != NULL && mem->key.desc != 0)
             amg_list_push(&domain->exports->leaving, &mem->leaving);
     }
@@ -153,7 +152,8 @@ hg_return_t amg_mpi_close_unreg(
     return HG_SUCCESS;
 }
 
-/* Ends puts and gets of `ep` (NULL: all); waits until MPI leaves the memory. */
+/* Cancels puts and gets of `ep` (NULL: all). Waits at most CLOSE_MS until MPI
+ * no longer uses their memory. */
 static void transfers_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
@@ -193,7 +193,7 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
 }
 
 /* Whether all ranks free their windows now. A rank that gave up on others does
- * not, even if rank 0 heard from all. */
+ * not free them, even if rank 0 heard from all. */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -301,7 +301,7 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 }
 
 /* Logs that rank 0 is silent; `is_over`: this rank gives up. Rank 1 warns until
- * rank 0 has asked, as from then on rank 0 logs the missing ranks. */
+ * rank 0 has asked which ranks are missing: then rank 0 logs them. */
 static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
     bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
@@ -341,7 +341,7 @@ static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
         return 0;
     if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-    while (!tree->is_closing && !tree->is_over) /* rank 0 may begin a phase */
+    while (!tree->is_closing && !tree->is_over) /* again in a new phase */
         amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());
@@ -536,8 +536,8 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     eps_each_locked(domain, amg_mpi_receives_end_locked);
     wait_until_locked(domain, amg_mpi_rma_is_idle_locked, CLOSE_MS);
     is_whole = frees_windows && windows_barrier_locked(domain);
-    /* Peers may need the last messages. Most were complete when posted, which a
-     * test shows without receiving anything. */
+    /* Peers may need the last messages. Most sends were complete when posted:
+     * testing the sends alone receives no further messages. */
     amg_mpi_send_poll_all_locked(domain);
     wait_until_locked(domain, has_sent_all, CLOSE_MS);
     amg_mpi_send_abandon_locked(domain);
@@ -549,7 +549,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     is_quiet = amg_mpi_longs_drop_locked(domain);
     is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
     is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
-    if (!is_quiet) /* late fragments must match no later communicator */
+    if (!is_quiet) /* no later communicator may match late fragments */
         domain->comm.data = MPI_COMM_NULL; /* stays allocated */
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))

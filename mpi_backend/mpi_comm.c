@@ -11,7 +11,7 @@
  *
  * A domain has two duplicates of the communicator, with their own error
  * handler: `messages`, which is probed for any tag, and `data` for long
- * messages and fragments of large transfers, which no such probe must match.
+ * messages and fragments of large transfers, which must not match such a probe.
  *
  * The thread level is what MPI_Query_thread says, also where MPI was started by
  * a session (if the call fails, FUNNELED is assumed, with this thread as the
@@ -44,7 +44,7 @@ enum {
     TELL_TESTS = 5500, /* after some 10 s of such sleeps */
 };
 
-/* Written under `start_lock`, or before other threads can read them. */
+/* Written under `start_lock`, or before other threads read the variables. */
 static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
 static bool has_hook; /* the callback on MPI_COMM_SELF is set */
@@ -82,9 +82,9 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
 }
 
 /* The longer a thread has waited, the longer it sleeps: hundreds of ranks that
- * wait for eight others may occupy the cores that those need. Meanwhile other
- * threads may call MPI: the awaited rank may need an answer from such a
- * thread. */
+ * wait for eight others may occupy the cores that the eight need. While this
+ * thread sleeps, other threads may call MPI: the awaited rank may need an
+ * answer from such a thread. */
 void amg_mpi_comm_pause(unsigned tests)
 {
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
@@ -189,9 +189,9 @@ bool amg_mpi_comm_is_main(void)
     return answer > 0;
 }
 
-/* Whether the process runs an MPI, not yet finalised, of the family that the
- * library was built with, and so with equal handles. Else logs why. With the
- * ABI of MPI 5 any MPI will do. */
+/* Whether this process may call MPI: MPI is not finalised, is not inherited by
+ * fork(), and is of the family that the library was built with (only then the
+ * types of handles agree; with the ABI of MPI 5, any MPI). If not, logs why. */
 static bool mpi_is_usable(void)
 {
 #if defined(OPEN_MPI)
@@ -233,8 +233,8 @@ static bool mpi_is_usable(void)
     return false;
 }
 
-/* From now on each log line names this rank: of the world, or of `comm` where
- * MPI has been started by sessions alone. */
+/* From now on each log line names the rank of this process in the world, or in
+ * `comm` if MPI was started by sessions alone. */
 static void log_name_set(MPI_Comm comm)
 {
     int is_up = 0;
@@ -279,11 +279,11 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm)
     return !is_inter;
 }
 
-/* Runs at process exit if this library started MPI; also in a child of fork(),
- * whose end is no end of the rank. A process that fails, or gave up on others,
- * must not wait for them in MPI_Finalize, nor exit without MPI_Abort: a
+/* Runs at process exit if this library started MPI. A child of fork() inherits
+ * this handler, and must not end the rank. A process that fails, or gave up on
+ * others, must not wait for them in MPI_Finalize, nor exit without MPI_Abort: a
  * launcher may take such an exit for success. MPI_Finalize ends a class that is
- * still open, as if the program called it. */
+ * still open, as if the program had called MPI_Finalize. */
 static void mpi_exit(int status, void *arg)
 {
     bool is_alone = atomic_load_explicit(&has_given_up, memory_order_acquire);
@@ -337,12 +337,12 @@ static void finalize_hook_set(void)
 
 /* The process manager that started a process for MPI sets variables of its own:
  * PMI_SIZE by hydra and by Slurm's plugin pmi2, OMPI_COMM_WORLD_SIZE by Open
- * MPI's mpirun. Slurm's variables are read only if a manager set none: Hydra
- * and Open MPI start one helper on each node by a step of Slurm, and the ranks
- * inherit the variables of that step, which describe the helpers. The variables
- * of a whole allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing, as a program
- * may be started alone in an allocation; nor do the variables of a step with a
- * terminal (srun --pty), as commands typed or submitted there inherit them. */
+ * MPI's mpirun. Slurm's variables are read only if no manager set its own:
+ * Hydra and Open MPI start a helper per node by a step of Slurm, and the ranks
+ * inherit variables that describe the helpers. The variables of a whole
+ * allocation (SLURM_NTASKS, SLURM_JOB_*) say nothing, as a program may be
+ * started alone in an allocation; nor do those of a step with a terminal (srun
+ * --pty), as commands typed or submitted from the terminal inherit them. */
 
 /* The number in a variable; 0: unset, or not a number above 0. */
 static uint32_t number_of(const char *name)
@@ -362,8 +362,8 @@ static bool is_first(const char *name)
     return number_of(name) == 0;
 }
 
-/* Of two nested managers, the inner one is unknown: the smaller number counts,
- * which causes fewer false warnings. */
+/* If two managers are nested, nothing tells which is the inner one. The smaller
+ * number counts, which causes fewer false warnings. */
 static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};
@@ -383,7 +383,7 @@ struct amg_mpi_launch amg_mpi_launch_read(void)
 
     if (pmi != 0 || open_mpi != 0)
         return by_manager(pmi, open_mpi);
-    /* A manager that is known only by its socket. */
+    /* A manager that passes its socket, but no number of processes. */
     if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
         return nobody;
     if (getenv("SLURM_PTY_PORT") != NULL)

@@ -17,7 +17,7 @@ struct amg_mpi_place;
 /* How often the driver makes a call of MPI whose failure it cannot report. */
 enum { AMG_MPI_TRIES = 4 };
 
-/* Owned by the domain that embeds it; constant while it is open. */
+/* Owned by the domain that embeds it; constant while the domain is open. */
 struct amg_mpi_comm {
     MPI_Comm messages; /* our duplicates of the user's communicator */
     MPI_Comm data;
@@ -90,12 +90,12 @@ void amg_mpi_comm_pause(unsigned tests);
 /* Waits for all requests by tests, with amg_mpi_comm_pause() in between. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);
 
-/* How this process was launched, as its environment tells; serves only to tell
- * a job of one rank from one that fell apart into single processes. */
+/* How this process was launched, as its environment tells; serves only to
+ * detect that each process of a job has become a world of one rank. */
 struct amg_mpi_launch {
     uint32_t tasks;    /* processes started together; 0: not known */
     bool is_by_step;   /* by a step of Slurm, without an MPI manager */
-    bool is_spokesman; /* logs: the first process, or all if unknown */
+    bool is_spokesman; /* may warn: the first process, or all if unknown */
 };
 
 struct amg_mpi_launch amg_mpi_launch_read(void);

@@ -3,8 +3,8 @@
  * which is in mpi_disconnect_tree.c.
  *
  * A rank is closing when all its requests were answered, or their credits
- * returned, and it uses no window any more: so none of its messages is in
- * flight when DISCONNECT_ALL lets the others close.
+ * returned, and it uses no window any more. So only messages of cancelled calls
+ * are in flight when DISCONNECT_ALL lets the others close.
  *
  * No function here blocks. All messages use the control tag, where the probe
  * for unmatched messages finds them, also while the class is still open.
@@ -84,7 +84,7 @@ void amg_mpi_disconnect_move_locked(struct amg_mpi_domain *domain)
     if (!tree->is_asking && !tree->is_closing && !tree->is_over &&
         tree->to_repeat == 0)
         return;
-    /* Without a msgbuf the rest is sent the next time. */
+    /* Without a free msgbuf, the next call sends the rest. */
     while ((msgbuf = amg_mpi_msgbuf_get_locked(domain)) != NULL &&
            amg_mpi_tree_next(tree, &message))
         message_send_locked(msgbuf, &message);

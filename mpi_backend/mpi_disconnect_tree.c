@@ -7,14 +7,14 @@
 
 static_assert(AMG_MPI_TREE_CHILDREN <= 8, "a byte has a bit for each child");
 
-/* A rank and the ranks below it, which follow it. */
+/* A rank `first` and the ranks below it, which have the next higher numbers. */
 struct subtree {
     uint32_t first;
     uint32_t count;
     uint32_t parent;
 };
 
-/* Ranks of the subtree of each child but the last one, which may have fewer. */
+/* Ranks of each child's subtree; the last subtree may have fewer. */
 static uint32_t part_of(uint32_t count)
 {
     return (count - 1 + AMG_MPI_TREE_CHILDREN - 1) / AMG_MPI_TREE_CHILDREN;
@@ -25,7 +25,7 @@ static unsigned children_of(uint32_t count)
     return count == 1 ? 0 : (count - 1 + part_of(count) - 1) / part_of(count);
 }
 
-/* Of the subtrees of the children of `from.first`, the one that has `rank`. */
+/* The subtree of that child of `from.first` whose subtree contains `rank`. */
 static struct subtree child_towards(struct subtree from, uint32_t rank)
 {
     uint32_t part = part_of(from.count);
@@ -116,7 +116,7 @@ static void phase_begin(struct amg_mpi_tree *tree)
 }
 
 /* Rank 0 ends the disconnect, or the phase, when all ranks are closing. At
- * another rank, its DISCONNECT also answers an open question. */
+ * another rank, DISCONNECT to its parent also answers an open question. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;
@@ -220,7 +220,7 @@ static void on_answer(
     missing_merge(&tree->missing, &message->missing);
 }
 
-/* False: a correct rank does not send that. */
+/* False: the message violates the protocol. */
 static bool on_closing(
     struct amg_mpi_tree *tree, const struct amg_mpi_tree_message *message)
 {
@@ -360,7 +360,7 @@ static bool down_next(struct amg_mpi_tree *tree, uint32_t *ret_rank)
     uint32_t end = tree->rank + tree->count;
 
     while (tree->down_next < end && is_named(&tree->missing, tree->down_next))
-        tree->down_next++; /* ranks below it are not skipped */
+        tree->down_next++; /* skips the named rank, not the ranks below */
     if (tree->down_next == end)
         return false;
     AMG_ASSERT(tree->down_next < end);

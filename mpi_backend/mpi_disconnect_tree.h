@@ -24,16 +24,16 @@
  * once more, and each tells whether it made calls since it closed before. In
  * the last phase no rank did. Why no call is lost: let T be the moment when
  * rank 0 ended the phase before the last. By then each rank had closed in that
- * phase, after its calls were handled and answered; it closed again only after
- * T, and told that it had made no call in between. So at T no call was in
- * flight, and no handler ran that could make one. The phases end as soon as
- * handlers stop making calls.
+ * phase, after its calls were handled and answered; each rank closed again only
+ * after T, and told that it had made no call in between. So at T no call was in
+ * flight, and no handler was running that would make a call. The phases end as
+ * soon as handlers stop making calls.
  *
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
  * one node, so most subtrees lie within a node: with 128 ranks on each of
- * 10,000 nodes, 26 messages per node leave it. A rank sends and receives at
- * most 2 (children + 1) messages for each phase, and as many each time that
+ * 10,000 nodes, 26 messages per node leave the node. A rank sends and receives
+ * at most 2 (children + 1) messages for each phase, and as many each time that
  * rank 0 asks. There are two phases if handlers make no calls. The depth of the
  * tree is the logarithm of the number of ranks to the base of
  * AMG_MPI_TREE_CHILDREN. A tree of node leaders would save twenty messages per
@@ -70,35 +70,35 @@ struct amg_mpi_tree {
                          * another question is ignored */
     uint32_t phase;     /* of the disconnect, from 0 on */
     uint32_t posted;    /* calls that this rank had made when it closed */
-    uint64_t until_ns;  /* answers are awaited until then */
+    uint64_t until_ns;  /* answers are awaited until this time */
     /* A bit per child: */
     uint8_t closing;   /* the child's subtree is closing */
     uint8_t asked;     /* the child's answer is awaited */
     uint8_t to_ask;    /* of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
     uint8_t gone;      /* of `closing`: gave up; takes part in no phase */
-    bool is_dirty;   /* calls were made here or below since the phase before */
-    bool is_closing; /* has closed in this phase */
-    bool has_told;   /* DISCONNECT of this phase was sent, or is not due */
-    bool is_asking;  /* a question is open at this rank */
-    bool is_over;    /* the disconnect is complete, or given up */
-    bool is_broken;  /* ranks are missing: this rank or rank 0 gave up */
+    bool is_dirty;     /* calls made here or below since the previous phase */
+    bool is_closing;   /* has closed in this phase */
+    bool has_told;     /* DISCONNECT of this phase was sent, or is not due */
+    bool is_asking;    /* a question is open at this rank */
+    bool is_over;      /* the disconnect is complete, or given up */
+    bool is_broken;    /* ranks are missing: this rank or rank 0 gave up */
     struct amg_mpi_missing missing; /* the answer; when over: the outcome */
 };
 
 struct amg_mpi_tree_message {
     uint32_t rank; /* the sender; before sending: the receiver */
-    /* Number of the question; of DISCONNECT_AGAIN: the phase that begins; of
-     * DISCONNECT: twice the phase, plus 1 if the sender is dirty;
-     * AMG_MPI_TREE_GONE if the sender was closing and has given up. */
+    /* Of ASK, MISSING: number of the question; of DISCONNECT_AGAIN: the phase
+     * that begins; of DISCONNECT: twice the phase, plus 1 if the sender is
+     * dirty; AMG_MPI_TREE_GONE if the sender has given up. */
     uint32_t round;
     enum amg_mpi_kind kind;
     struct amg_mpi_missing missing; /* of DISCONNECT_ALL, DISCONNECT_MISSING */
 };
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
-/* Closes this rank in the present phase, as its calls are over; `posted` is
- * their number since the start, modulo 2^32. To be called whenever this rank's
+/* Closes this rank in the present phase, as its calls are over; `posted` is the
+ * number of its calls since the start, modulo 2^32. To be called whenever its
  * calls are over and `is_closing` is not set. */
 void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
@@ -108,7 +108,7 @@ bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
 void amg_mpi_tree_ask(struct amg_mpi_tree *tree, uint64_t now_ns);
 /* Ends the wait for answers when its time is over. */
 void amg_mpi_tree_look(struct amg_mpi_tree *tree, uint64_t now_ns);
-/* Rank 0: the answer has come, and is in `missing`. True once. */
+/* True once, at rank 0: the answer has come, and is in `missing`. */
 bool amg_mpi_tree_is_answered(struct amg_mpi_tree *tree);
 /* Ends the disconnect here without the missing ranks. Rank 0 names them in
  * `missing`, with each child that has not answered. */

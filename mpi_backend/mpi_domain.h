@@ -16,7 +16,7 @@
  *   place in flight to a peer
  *     a put or get             AMG_MPI_TRANSFERS  the peer makes progress
  *   room for long requests
- *     a request of a context   MAX_PENDING_BYTES  this program's handler ends
+ *     a request of a context   MAX_PENDING_BYTES  this program's handler begins
  *   bounce buffer
  *     a fragment               64, and one for    MPI has moved the fragment;
  *                              each transfer      the first never waits
@@ -43,9 +43,9 @@
 #include "transport/transport.h"
 
 enum {
-    /* Receives that an endpoint keeps posted, past which MPI matches the user's
-     * own messages: with 32, a round trip of 8 bytes took 1.5 times as long,
-     * with 8 no difference was measurable (MPICH 4.0.2, ch4:ucx). */
+    /* Receives that an endpoint keeps posted. MPI searches them for each of the
+     * user's own messages: with 32, a round trip of 8 bytes took 1.5 times as
+     * long, with 8 no difference was measurable (MPICH 4.0.2, ch4:ucx). */
     AMG_MPI_RECEIVES = 8,
     AMG_MPI_SENDS = 8,         /* sends tested by one call */
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
@@ -60,14 +60,14 @@ enum {
      * of requests and one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers. The target
-     * pulls longer ones: saving that message would gain little. */
+     * pulls longer arguments, whose bytes take longer than the round trip. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
 struct amg_mpi_peer;
 struct amg_mpi_bounce;
 
-/* State of a put or get, besides those of calls; PRIV_PTR is the transfer. */
+/* State of a put or get, after enum amg_call_state; PTR is the transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
 /* Buffer of one message: in the free list, with the user as a buffer, being
@@ -76,7 +76,7 @@ struct amg_mpi_msgbuf {
     struct amg_post post;
     struct amg_mpi_domain *domain;
     MPI_Request request;
-    int rank; /* destination */
+    int rank; /* destination, or source of a long or stalled message */
     int tag;
     uint32_t len;       /* with the header */
     atomic_uint others; /* users of a received message, minus one */
@@ -94,13 +94,13 @@ struct amg_mpi_msgbuf {
 /* Owned by core, from open to close. */
 struct amg_mpi_ep {
     struct amg_ep base;
-    struct amg_link orphan;  /* once closed, on the domain's list */
+    struct amg_link orphan;  /* on domain->orphans, once closed */
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for the next poll */
     struct amg_list longs;   /* announcements of requests without room */
     struct amg_list behind;  /* places of long requests that are coming, and
                               * arrivals behind them; see mpi_long.c */
-    bool was_idle;           /* the last poll found nothing */
+    bool was_idle;           /* the last poll found no message */
     bool has_skipped;        /* the last poll did not test for messages */
     unsigned first;          /* the oldest posted receive */
     unsigned posted;
@@ -129,7 +129,7 @@ struct amg_mpi_unmatched {
 struct amg_mpi_longs {
     struct amg_list unsent;     /* announced msgbufs; MPI has not taken them */
     struct amg_list coming;     /* msgbufs that are being received */
-    struct amg_list waiting;    /* msgbufs of announcements without memory */
+    struct amg_list waiting;    /* announcements that wait for memory */
     atomic_uint_fast64_t *held; /* by context: see struct amg_ep */
     uint64_t cap;               /* limit of bytes per context */
 };
@@ -167,8 +167,7 @@ enum { AMG_MPI_MEDIUM_LEN = 262144, AMG_MPI_REASON_CAP = 400 };
  * mpi_bulk_select.c. */
 struct amg_mpi_choice {
     bool is_window[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
-    bool is_passive; /* known: a flush completes puts without the target
-                      */
+    bool is_passive; /* measured: windows work while the target is not in MPI */
     char reason[AMG_MPI_REASON_CAP]; /* text for the log */
 };
 
@@ -223,8 +222,8 @@ struct amg_mpi_domain {
         uint64_t nonce;             /* drawn by rank 0 for this domain */
     } peers;
     struct { /* mpi_msgbuf.c */
-        /* A free msgbuf that get_buf takes without the lock. The exchange that
-         * takes it pairs with the exchange that put it there. */
+        /* A free msgbuf, taken without the lock: the exchange that takes it
+         * (acquire) pairs with the exchange that stored it (release). */
         _Atomic(struct amg_mpi_msgbuf *) hot;
         struct amg_link *free;        /* singly linked */
         struct amg_mpi_block *blocks; /* the memory of the msgbufs */
@@ -302,7 +301,7 @@ static inline int amg_mpi_tag(const struct amg_mpi_domain *domain, int context)
     return domain->stamp + context;
 }
 
-/* The next poll of its endpoint returns the operation. */
+/* Ends the operation: the next poll of its endpoint returns it. */
 static inline void amg_mpi_op_end_locked(struct amg_op *op, hg_return_t ret)
 {
     AMG_ASSERT_HELD_BIAS(

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory: its registrations, descriptors and permissions.
  *
- * A key is the index in the table of live memory, a serial number, and a random
- * number of this domain, which changes when the serial wraps, so that a key of
- * freed memory, or of another rank, matches nothing here. If the memory is in a
- * window, the key names the window and the descriptor.
+ * A key is the index in the table of exposed memory, a serial number, and a
+ * random number of this domain, which changes when the serial wraps, so that a
+ * key of freed memory, or of another rank, matches nothing here. If the memory
+ * is in a window, the key names the window and the descriptor.
  *
  * This rank changes its descriptors only by accumulate operations to itself,
  * all with MPI_SUM: peers add their accesses at the same time, and the standard
  * does not define concurrent plain stores. To set a word, this rank adds the
- * difference to the old value; in the access word it changes only the tag,
- * which peers do not. Such an operation with its flush takes 0.7 us (MPICH
- * 4.0.2), and waits for no other rank.
+ * difference to the old value; of the access word, this rank changes only the
+ * tag, and peers change only the rest. Such an operation with its flush takes
+ * 0.7 us (MPICH 4.0.2), and waits for no other rank.
  *
  * The segments are not in the descriptor: the peer has them in its own list,
  * whose checksum it compares with that of the descriptor. The comparison
- * detects mistakes, not malicious peers, because MPI checks nothing.
+ * detects mistakes, not malice: MPI itself checks no access.
  *
  * To end an exposure, this rank closes the access word, by an operation that
  * returns the accesses held, and detaches the memory when these are
@@ -130,7 +130,7 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
 
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "ending the exposure of memory");
-    /* A retry by the caller would add twice. */
+    /* Only the flush is retried: a retry by the caller would add twice. */
     for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
         if ((rc = MPI_Win_flush(rank, window)) == MPI_SUCCESS)
             break;
@@ -189,7 +189,7 @@ static bool window_is_used(
            choice->is_window[memory][AMG_MPI_SIZE_LARGE];
 }
 
-/* Finds the way to all segments of `mem`; MESSAGES if there is no other. */
+/* Finds a window for `mem`, and attaches user memory; MESSAGES: none fits. */
 static enum amg_mpi_way mem_attach(struct amg_mpi_exports *exports,
     const struct amg_mpi_choice *choice, const struct amg_mpi_mem *mem)
 {
@@ -246,8 +246,8 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
                              : amg_mpi_comm_error(rc, "exposing memory");
 }
 
-/* Opens a descriptor for `mem`, and names it in the key; opens none without
- * room, or if messages are better. Calls MPI. */
+/* Opens a descriptor for `mem`, and names it in the key; opens none if all are
+ * in use, or if messages are better. Calls MPI. */
 static void export_open_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {
@@ -270,7 +270,7 @@ static void export_open_locked(
         mem->key.desc = amg_mpi_key_desc(way, index);
         if (desc_open(exports, mem, index) == HG_SUCCESS)
             return;
-        mem->key.desc = 0; /* never reused: the words' values are unknown */
+        mem->key.desc = 0; /* `index` is lost: its words are unknown */
     } else if (!exports->has_warned) {
         exports->has_warned = true;
         AMG_LOG_INFO("bulk",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory: its registrations, descriptors and permissions.
  *
- * A peer that uses a window reads a descriptor of the memory first, of five
- * words in a window:
+ * Before a peer uses a window, it reads a descriptor of the memory, which has
+ * five words in a window of its own:
  *
  *   word      bits                          meaning
  *   ACCESS    63..52 tag                    0: closed
@@ -18,8 +18,8 @@
  * words. MPI updates each word atomically, so the peer reads whether the word
  * was open when its access was counted. The exposer closes the word by an
  * operation of the same kind, which returns every access counted while the word
- * was open. All other words are constant while the word is open or an access is
- * held.
+ * was open. All other words are constant while the access word is open or an
+ * access is held.
  *
  * The tag repeats after 4,095 registrations, which the ID tells apart. The
  * count has room for 2^20 accesses. A rank holds one access to a memory as a
@@ -44,7 +44,7 @@ enum {
      * the count could then overflow into the tag. */
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
-    AMG_MPI_ACCESSOR_MANY = -2,   /* several ranks, not known which */
+    AMG_MPI_ACCESSOR_MANY = -2,   /* several accesses; ranks not known */
     AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
 };
 
@@ -72,7 +72,7 @@ static inline uint32_t amg_mpi_key_index(const struct amg_mpi_key *key)
     return key->desc & 0x3fffffffu;
 }
 
-/* The number that one access of `rank` adds to the word. */
+/* The number that one access of `rank` adds to the access word. */
 static inline uint64_t amg_mpi_desc_access(int rank)
 {
     return (1ull << 32) + (uint64_t)rank + 1;
@@ -88,8 +88,8 @@ uint64_t amg_mpi_desc_tag(uint64_t word);
 int amg_mpi_desc_accessor(uint64_t word);
 
 /* Checks whether the peer that read these words may access the memory.
- * HG_NOENTRY: it was freed; HG_PERMISSION; HG_OVERFLOW: it has other
- * segments. */
+ * HG_NOENTRY: the memory was freed; HG_PERMISSION; HG_OVERFLOW: the memory has
+ * other segments. */
 hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);

@@ -58,12 +58,12 @@ struct amg_mpi_facts {
     uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest leaders, ascending */
 };
 
-/* Fills in version, layout and host of this process. */
+/* Fills in the rank, and version, layout and host of this process. */
 void amg_mpi_library_fill(uint32_t rank, struct amg_mpi_library *ret_library);
 
 void amg_mpi_greeting_reduce(
     const struct amg_mpi_greeting *one, struct amg_mpi_greeting *both);
-/* Whether all ranks have one layout; else writes which ones differ. */
+/* Whether all ranks have one layout; else writes to `ret_text` which differ. */
 bool amg_mpi_greeting_fits(
     const struct amg_mpi_greeting *all, char *ret_text, size_t cap);
 

@@ -2,9 +2,9 @@
 /* The ranks of a domain for other modules: peers, barrier, bootstrap of a node.
  *
  * MPI cannot cancel a barrier that a rank has entered. So a barrier whose
- * caller stopped waiting stays pending, and the next call resumes it instead of
- * entering another one. Barriers use the communicator of messages, as the
- * barrier of opening does before them.
+ * caller stopped waiting stays pending, and the next call resumes this barrier
+ * instead of entering another. Barriers use the communicator of messages, as
+ * the barrier of opening does before them.
  *
  * The barrier of opening is for a class that calls other nodes by libfabric,
  * and so polls MPI no more once it is open. MPI may have sent only half of a

@@ -9,22 +9,22 @@
  * memory; any other fragment is gathered into a bounce buffer, or scattered
  * from it, while its neighbours are in flight.
  *
- * One MPI call tests all pipelines: a test that finds nothing makes progress
- * each time, for 0.07 us. MPI may copy a long fragment inside such a call, so a
- * test ends with the first pipeline that is over: its poster may be waiting to
- * post the next transfer, and should not wait for other pipelines.
+ * One MPI call tests all pipelines, because each call makes MPI progress, for
+ * 0.07 us even if it finds nothing. MPI may copy a long fragment inside such a
+ * call, so a test ends with the first pipeline that is over: its poster may be
+ * waiting to post the next transfer, and should not wait for other pipelines.
  *
  * A pipeline needs one bounce buffer if its fragments do, and is faster with a
  * few. The pipeline takes one before its first message to the peer, so that it
- * never waits for pipelines whose peers may wait for it; it gets more while the
- * domain has few. So there are at most BOUNCES_SHARED bounce buffers, and one
- * per transfer in flight (bounded per peer), allocated when needed.
+ * never waits for pipelines whose peers may wait for it; it gets more while
+ * fewer than BOUNCES_SHARED exist. So there are at most that many bounce
+ * buffers, and one per transfer in flight (bounded per peer).
  *
  * When the receiver has all bytes, the program of the sender may learn that
  * from the receiver, and write to the memory before a test here has seen the
  * send complete. The MPI standard forbids that write, which does no harm: no
- * MPI reads bytes again that were received. To wait for the send would cost a
- * message.
+ * MPI reads bytes again that were received. To make the receiver wait for the
+ * end of the send would cost a message.
  *
  * A cancelled receive may have been matched already; then it completes
  * normally, later. So a stop does not wait: the pipeline is over when the last
@@ -38,7 +38,7 @@
 
 enum {
     BOUNCES_SHARED = 64, /* 4 MiB: enough for 16 pipelines */
-    TAKES_MAX = 8,       /* fragments that one test takes, as a bound */
+    TAKES_MAX = 8,       /* fragments that one test takes at most */
 };
 
 struct amg_mpi_bounce *amg_mpi_bounce_get(

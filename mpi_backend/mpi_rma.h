@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk data through MPI windows: when, and puts and gets of this rank. */
+/* Bulk data through MPI windows: selection, and puts and gets of this rank. */
 #ifndef AMG_MPI_BACKEND_MPI_RMA_H
 #define AMG_MPI_BACKEND_MPI_RMA_H
 

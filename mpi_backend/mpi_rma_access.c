@@ -4,8 +4,8 @@
  * Acquiring and releasing an access takes 2.6 us, a quarter of the time of 64
  * KiB; so concurrent transfers share an access. An access ends with its last
  * transfer, and only JOINS_MAX may join: the exposer waits for accesses before
- * its memory goes away, and must not wait without limit. So a long access also
- * rereads its word, and ends when the word is closed.
+ * its memory goes away, and must not wait without limit. So the transfers of a
+ * long access also reread the access word, and stop when the word is closed.
  *
  * The last transfer releases its access at once, before the program learns that
  * the transfer has ended, since the program may then make no progress for long.

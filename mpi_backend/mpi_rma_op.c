@@ -5,32 +5,32 @@
  *              (mpi_rma_access.c); refused transfers end here
  *   ACCESSING  fragments in flight, a few at a time, by MPI_Rget or MPI_Rput
  *   SYNCING    (a put) SYNC is sent to the target, which answers it
- *   FLUSHING   (a put) MPI_Win_flush: the bytes are there
+ *   FLUSHING   (a put) MPI_Win_flush: then the target's memory has the bytes
  *
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
- * blocks until the target calls MPI (measured: 280 ms behind one that slept for
- * 300 ms). So the flush is called only when it returns at once: the target has
- * just answered from within its progress, and nothing else is in flight to that
- * target. While a transfer waits for a flush, no new fragment to its target is
- * posted. One SYNC and one flush serve all transfers that waited when the SYNC
- * or flush began. If windows are passive, SYNC is left out.
+ * blocks until the target calls MPI (measured: 280 ms for a target that slept
+ * for 300 ms). So the flush is called only when it returns at once: the target
+ * has just answered from within its progress, and nothing else is in flight to
+ * that target. While a transfer waits for a flush, no new fragment to its
+ * target is posted. One SYNC and one flush serve all transfers that waited when
+ * the SYNC or flush began. If windows need no target (is_passive), SYNC is left
+ * out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
  * fragments, and its operation ends when MPI has completed the posted ones and
- * the access was released, for which the exposer may wait: the program need not
- * make progress after that. With a silent target that may take long. So a
- * cancellable transfer moves its fragments through bounce buffers, and its
+ * the access was released: the exposer may wait for that release, and the
+ * program may make no progress after the end. A silent target delays the end.
+ * So a cancellable transfer moves its fragments through bounce buffers, and its
  * operation ends after GRACE_MS (mpi_transfer.c) at the latest. Other transfers
  * use the user's memory directly.
  *
- * The choice between window and messages is made before the post and does not
- * change.
+ * The choice of window or messages is made before the post and never changes.
  *
  * SYNC asks another rank to make progress and to answer. One SYNC at a time is
  * enough between two contexts: the next SYNC serves all transfers that wait. A
  * transfer between other contexts sends a SYNC of its own, since the contexts
  * of the pending SYNC may not be polled. Then several SYNCs are pending, and
- * answers come in any order; an answer proves progress after all SYNCs of lower
+ * answers come in any order; an answer counts for all SYNCs of lower
  * numbers. */
 #include "mpi_backend/mpi_rma.h"
 
@@ -60,7 +60,7 @@ static void op_set_state(
     transfer->state = next;
 }
 
-/* Whether all runs of both lists are long enough. */
+/* Whether the runs of both lists are long enough on average. */
 static bool lists_are_fit(const struct amg_seg_iter *local,
     const struct amg_seg_iter *remote, uint64_t len)
 {
@@ -164,7 +164,7 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     struct amg_seg_iter here = op->local;
     void *remote = NULL;
     uint64_t run =
-        amg_seg_iter_take(&there, 1, &remote); /* now in its segment */
+        amg_seg_iter_take(&there, 1, &remote); /* skips empty segments */
 
     if (run == 0)
         return 0;
@@ -264,7 +264,7 @@ static void fragment_end_locked(struct amg_mpi_domain *domain,
 }
 
 /* Processes completed fragments, and posts more. After the operation has ended,
- * only direct fragments still use the user's memory. */
+ * no bounce buffer is copied to the user's memory. */
 static void fragments_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -356,7 +356,7 @@ static bool accessing_move_locked(
 }
 
 /* Sends the next SYNC for `transfer`. False: a SYNC between the same contexts
- * is out, or there is no buffer; the next poll tries again. */
+ * is pending, or there is no buffer; the next poll tries again. */
 static bool sync_send_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
@@ -483,9 +483,9 @@ hg_return_t amg_mpi_rma_op_start_locked(
     return HG_SUCCESS;
 }
 
-/* All fragments in flight, tested by one call: a test that finds nothing makes
- * MPI progress like one that does, and takes 0.1 us. Further calls test the
- * fragments beyond the capacity: the first ones may all go to a silent rank. */
+/* All fragments in flight, tested by one call: each test makes MPI progress,
+ * and takes 0.1 us even if it finds nothing. Further calls test the fragments
+ * beyond the capacity: the first ones may all go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

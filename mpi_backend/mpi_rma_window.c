@@ -40,8 +40,8 @@ enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
     REGIONS_FIRST = 16,
 #if defined(OPEN_MPI)
-    /* MPI_Win_attach() refuses the 65th region over osc/rdma, and then the next
-     * one never returns; osc/ucx refuses the 33rd. */
+    /* MPI_Win_attach() refuses the 65th region over osc/rdma, and its next call
+     * never returns; osc/ucx refuses the 33rd. */
     REGIONS_MAX = 24,
 #else
     REGIONS_MAX = INT32_MAX,
@@ -198,9 +198,9 @@ static bool all_agree(MPI_Comm comm, bool is_mine)
     return rc == MPI_SUCCESS && all != 0;
 }
 
-/* Sets up a window that MPI has just created, or tells why it did not. Returns
- * whether all ranks have created the window; else no rank keeps it. A window
- * that only some ranks have cannot be freed. */
+/* Sets up a window that MPI has just created, or logs why MPI created none.
+ * Returns whether all ranks have created the window; else no rank keeps it. A
+ * window that only some ranks have cannot be freed. */
 static bool window_agree(
     MPI_Comm comm, int rc, MPI_Win *window, const char *what)
 {
@@ -369,7 +369,7 @@ static bool barrier_wait(
     return true;
 }
 
-/* Windows with the lowest number, or NULL: the same order on all ranks. */
+/* Takes the windows with the lowest number, the next on all ranks; or NULL. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

@@ -103,7 +103,7 @@ static void message_stall_locked(
     amg_list_push(&domain->accesses.stalled, &msgbuf->post.link);
 }
 
-/* Sends the initiator of a put HALT or PUT_READY, if it needs one. */
+/* Sends HALT or PUT_READY to the initiator of a put, if the put needs one. */
 static void access_reply_locked(
     const struct amg_mpi_message *message, const struct amg_mpi_access *access)
 {
@@ -124,7 +124,7 @@ static void access_reply_locked(
         amg_mpi_msgbuf_put_locked(message->msgbuf);
 }
 
-/* Begins an access; without `mem`, one that is refused with `code`. */
+/* Begins an access; `mem` NULL: an access that is refused with `code`. */
 static void access_begin_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_message *message,
     const struct amg_mpi_bulk_request *request, struct amg_mpi_mem *mem,
@@ -329,7 +329,7 @@ void amg_mpi_access_on_stop_locked(
         return;
     }
     if (access == NULL && access_is_stalled_locked(domain, message)) {
-        message_stall_locked(domain, message); /* behind the access */
+        message_stall_locked(domain, message); /* after its request */
         return;
     }
     if (access != NULL && access->is_put && !access->is_stopped) {
@@ -366,7 +366,7 @@ static void accesses_retry_locked(struct amg_mpi_domain *domain)
 }
 
 /* Informs the initiator when the memory is unregistered, or a fragment could
- * not be sent. */
+ * not be moved. */
 static void access_notify_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_access *access)
 {

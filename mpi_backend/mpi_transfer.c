@@ -486,7 +486,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     if (!transfer->is_rma)
         transfer_set_pipeline(transfer, post->local, len);
     amg_bias_lock(domain->lock);
-    /* Under the lock: a concurrent cancel finds the operation complete. */
+    /* Set under the lock, so that a concurrent cancel finds all fields set. */
     op->len = 0;
     op->data = NULL;
     amg_call_set(op, AMG_MPI_OP_TRANSFER, transfer, &ep->base);
@@ -519,7 +519,7 @@ hg_return_t amg_mpi_transfer_get(struct amg_ep *ep, struct amg_target to,
     return transfer_begin(&post, op);
 }
 
-/* The transfer that this answer is for; NULL: for none that waits. */
+/* The transfer that this answer is for; NULL: no transfer waits for it. */
 static struct amg_mpi_transfer *answer_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {

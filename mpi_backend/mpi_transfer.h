@@ -20,7 +20,7 @@ enum amg_mpi_transfer_state {
     AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
     AMG_MPI_TRANSFER_SYNCING,   /* SYNC asks the target to make progress */
-    AMG_MPI_TRANSFER_FLUSHING,  /* other fragments to the target end first */
+    AMG_MPI_TRANSFER_FLUSHING,  /* a flush, once no fragment is in flight */
     AMG_MPI_TRANSFER_STATE_COUNT
 };
 
@@ -39,10 +39,10 @@ struct amg_mpi_transfer {
     bool is_small; /* moves inside of messages */
     bool is_ahead; /* a put that sends its first fragments before PUT_READY */
     bool is_cancelled;    /* by the poster, or it failed; see deadline_ns */
-    bool is_stopped;      /* no further fragment is sent, and the peer knows */
+    bool is_stopped;      /* STOP was sent */
     bool is_withdrawn;    /* a get that cancelled its receives */
     hg_return_t ret;      /* result in the peer's last message */
-    uint64_t deadline_ns; /* a cancelled transfer awaits its peer until then */
+    uint64_t deadline_ns; /* end of a cancelled transfer's wait for its peer */
     void *scratch;        /* receives late fragments */
     struct amg_mpi_bulk_request request;
     union {
@@ -114,7 +114,7 @@ void amg_mpi_transfer_on_done_locked(
 void amg_mpi_transfer_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Continues a transfer of the moving list; one that ends removes only itself.
+/* Continues a transfer of the moving list; may remove only that transfer.
  */
 void amg_mpi_transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);

@@ -31,24 +31,24 @@
  *     endpoint's list is received before `waiting` is empty.
  *
  * Requests and replies have different tags, because a request may wait until
- * the program has answered others, for which it may need a reply. After an
- * announcement that breaks the protocol, its sender is out of step: messages
- * that do not match their announcement are dropped. A receive has room for any
- * length: MPI would end the job for a longer message.
+ * the program has answered others, for which the program may need a reply.
+ * After an announcement that breaks the protocol, the sender's order is lost:
+ * messages that do not match their announcement are dropped. A receive has room
+ * for any length: MPI would end the job for a longer message.
  *
  * Requests of a peer keep their order. From the announcement on, a long request
  * has a place in the list `behind` of its endpoint; later requests of the peer
- * to that endpoint wait there, until those before them have come. They do not
- * wait for requests of other peers or to other endpoints, since the program may
- * have to answer the later ones first. Replies do not wait.
+ * to that endpoint wait there, until those before them have come. A request
+ * does not wait for those of other peers or to other endpoints, since the
+ * program may have to answer the later request first. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
  * a context that are coming, or wait for their handler, have at most
  * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
- * requests wait here, in order, and their bytes in MPI at the sender. Replies
- * and refused requests do not wait. Each announced message is received, as MPI
- * may need that to complete the send. Model: tests/models/mpi_long.pml. */
+ * requests wait here, in order, and MPI keeps their bytes at the sender.
+ * Replies and refused requests do not wait. Each announced message is received,
+ * because its send may need that. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 /* A link in `behind` is an arrival, or the place of one that is coming:
- * kept[0], which core does not use yet, says which. */
+ * kept[0], which core uses only later, tells them apart. */
 static struct amg_arrival *place_of(struct amg_link *link)
 {
     return amg_container_of(link, struct amg_arrival, link);
@@ -476,7 +476,7 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
     struct amg_link *link = NULL;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    for (uint32_t i = 0; i < calls->cap; i++) /* cancelled calls, too */
+    for (uint32_t i = 0; i < calls->cap; i++) /* a call may get a long reply */
         is_quiet = is_quiet && calls->slots[i].object == NULL;
     while ((link = amg_list_pop(&domain->longs.waiting)) != NULL) {
         long_count_locked(domain, amg_mpi_msgbuf_of_link(link), -1);

@@ -35,12 +35,12 @@ static inline bool amg_mpi_longs_are_idle(const struct amg_mpi_domain *domain)
            amg_list_is_empty(&domain->longs.waiting);
 }
 
-/* A message that is complete; false: none is. */
+/* Takes a long message that is complete; false: none is complete. */
 bool amg_mpi_long_next_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message);
 
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
- * now, or after the peer's requests before it. */
+ * now, or after the earlier requests of its peer. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
 /* The request was dropped or refused: gives up its place in `behind`. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);

@@ -67,7 +67,7 @@ static void facts_reduce(void *one, void *both, int *count, MPI_Datatype *type)
     memcpy(both, &right, sizeof(right));
 }
 
-/* Reduces the `len` bytes of all ranks, in one piece. */
+/* Reduces `len` bytes of each rank, as one element of a datatype. */
 static int bytes_reduce(
     MPI_Comm comm, void *bytes, size_t len, MPI_User_function *reduce)
 {
@@ -233,7 +233,7 @@ struct collection {
     int count_all;
     int nodes;
     int nodes_all;
-    int before; /* the leader that is `nodes` before this one */
+    int before; /* the leader `nodes` places before this one */
 };
 
 /* Number of records of the first `nodes` nodes. */
@@ -272,8 +272,8 @@ static int message_wait(
     }
 }
 
-/* Sends the leader before the records that it lacks, and receives records of as
- * many nodes from the leader behind, to which it sends its own `before`. */
+/* Sends records to the leader `before`, which lacks them; receives records of
+ * as many nodes from the leader behind, and tells that leader `before`. */
 static int collection_grow(struct collection *collection, int step)
 {
     MPI_Comm data = collection->data;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals of the call engine.
  *
- * A request to a context that is not open here is refused, in its own msgbuf.
- * So is each request that arrives after this process began to close; the origin
- * then ends the call as canceled instead of waiting. */
+ * A request is refused if its context is not open here, also while this process
+ * closes; the origin ends the call with the code of the refusal. The refusal is
+ * sent in the msgbuf of the request, unless the request came in a PACK. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdatomic.h>
@@ -48,8 +48,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
-/* Credits go to the context of the last request of the rank; with a wish for
- * more, to the context of the request that waits. */
+/* Credits are sent to the context of the rank's last request; with a wish for
+ * more credits, to the context that a waiting request goes to. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -437,7 +437,7 @@ void amg_mpi_msg_on_request_locked(
 }
 
 /* The operation that waits for this answer, or amg_call_cancelled; NULL: none
- * does. */
+ * waits. */
 static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {

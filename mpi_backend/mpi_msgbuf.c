@@ -11,7 +11,7 @@
  * one busy peer in both directions; its pages are touched only when they are
  * used. Later blocks are small, to allocate little beyond the need.
  *
- * A msgbuf of a long message is an allocation of its own; LONGS_KEPT stay. */
+ * A long message's msgbuf is its own allocation; LONGS_KEPT free ones stay. */
 #include "mpi_backend/mpi_msgbuf.h"
 
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
 
 /* Allocates the first msgbufs. HG_NOMEM. */
 hg_return_t amg_mpi_msgbuf_init(struct amg_mpi_domain *domain);
-/* Frees all msgbufs; logs how many were not returned, if any. */
+/* Frees all msgbufs, or logs how many were not returned and frees no block. */
 void amg_mpi_msgbuf_fini(struct amg_mpi_domain *domain);
 
 /* NULL when there is no memory. */
@@ -37,7 +37,7 @@ struct amg_mpi_message {
 };
 
 /* Checks a received message, and fills in `ret_message`, except for `ep`.
- * False: not a message of this driver; the msgbuf is freed. */
+ * False: MPI failed, or not a message of this driver; the msgbuf is freed. */
 bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message);

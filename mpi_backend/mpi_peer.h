@@ -16,7 +16,7 @@ struct amg_mpi_peer {
     uint32_t rank;
     struct amg_watched watched;
     uint8_t context;        /* from which the peer's last request came */
-    bool is_lost;           /* MPI could not send it a message */
+    bool is_lost;           /* MPI could not send a message to this rank */
     bool is_stuck;          /* MPI refused its oldest message in `unsent` */
     uint16_t open;          /* requests of the peer, not answered or released */
     uint16_t long_requests; /* announced, have not come */

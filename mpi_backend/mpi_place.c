@@ -15,9 +15,9 @@
  *
  * The file is as long as if all ranks of the job were on one node; only seats
  * that ranks claim have pages. Each rank reserves the pages of its seat, so
- * that no write raises SIGBUS. Like a segment, the file gets its length and a
- * lock before its name; the lock tells processes that clean the folder that the
- * file is in use. */
+ * that no write raises SIGBUS. Like a segment of the driver for shared memory,
+ * the file gets its length and a lock before its name; the lock tells processes
+ * that clean the folder that the file is in use. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, fallocate() */
 #endif

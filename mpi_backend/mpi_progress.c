@@ -5,8 +5,8 @@
  * caller waited for the message, and a second test costs 0.1 us. The next poll
  * reposts receives, while the answer is in flight. In a stream of messages, the
  * loop takes as many as the caller wants. To return early, too, a poll that
- * ends an operation leaves messages to the next poll, and tests sends only if
- * no message arrived, or if there are many.
+ * finds an ended operation leaves messages to the next poll. Sends are tested
+ * only if no message arrived, if many are in flight, or in one of 64 polls.
  *
  * All messages to a context carry its tag, and are taken by one ring of
  * receives from any rank. MPI matches receives in posting order, so a poll
@@ -166,7 +166,7 @@ static bool ring_cancel(struct amg_mpi_ep *ep)
 }
 
 /* Cancels the oldest posted receive. False: none is left. `ret_message` has a
- * msgbuf when a message came first. May wait for MPI, not for a peer. */
+ * msgbuf when a message came first. May wait in MPI for a matched message. */
 static bool receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message)
 {
@@ -252,8 +252,8 @@ static bool unmatched_begin_locked(
 }
 
 /* Probes for a message to a context that is not open here, or to the domain
- * itself. False: none; or a message of the open endpoint `*ret_backlog` (else
- * NULL) is in front of it and must be received first. */
+ * itself. False: none; or a message to the open endpoint `*ret_backlog` (else
+ * NULL) came earlier and must be received first. */
 static bool receive_unmatched_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog)
 {
@@ -400,7 +400,7 @@ void amg_mpi_receives_end_locked(
     }
 }
 
-/* Frees the endpoints that threads without MPI have closed. */
+/* Frees the endpoints closed by threads that may not call MPI. */
 static void orphans_free_locked(struct amg_mpi_domain *domain)
 {
     struct amg_link *link = NULL;
@@ -451,7 +451,7 @@ static unsigned unmatched_each_locked(struct amg_mpi_domain *domain)
     }
     if (backlog != NULL)
         count += ep_receive_locked(domain, backlog, DOMAIN_MAX);
-    else if (domain->disconnect.is_asking) /* all answers here were taken */
+    else if (domain->disconnect.is_asking) /* after all answers that came */
         amg_mpi_tree_look(&domain->disconnect, amg_clock_ns());
     return count;
 }

@@ -40,9 +40,9 @@ bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);
  * AMG_PATIENCE_OVER. */
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
-/* Frees all MPI objects of the domain, which makes no MPI call afterwards.
- * Waits at most a second for each kind of open operation, and, if
- * `frees_windows`, until all ranks free the windows, which else stay open. */
+/* Ends all MPI requests of the domain, which makes no MPI call afterwards.
+ * Waits at most a second for each kind of open operation; if `frees_windows`,
+ * also for all ranks, and frees windows and communicators, which else stay. */
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

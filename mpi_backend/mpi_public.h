@@ -19,11 +19,11 @@ bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:
  * the world again. The communicator stays the caller's, and must live while
- * domains open. HG_INVALID_ARG: an intercommunicator. */
+ * domains open. HG_INVALID_ARG: amg_mpi_comm_is_usable() is false. */
 hg_return_t amg_mpi_world_set(MPI_Comm comm);
 
-/* Below, `domain` is one that amg_mpi_transport opened. Only the functions of
- * the barrier send messages. */
+/* Below, `domain` is a domain that amg_mpi_transport opened. Only the functions
+ * of the barrier send messages. */
 
 /* The peer of a rank of the domain's communicator, in constant time; it lives
  * as long as the domain. HG_INVALID_ARG: no such rank. */

@@ -269,7 +269,7 @@ AMG_NOINLINE static bool call_keep_locked(
     return true;
 }
 
-/* True: was kept. Kept calls leave before messages other than credits. */
+/* True: the call was kept. Kept calls leave before all messages but CREDIT. */
 static inline bool msgbuf_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {

@@ -30,8 +30,8 @@ enum {
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     TRANSFERS_MADE = 16, /* kept ready from the start */
-    /* Eager lengths of bulk data that go inside a message: beyond 8 KiB, such a
-     * message takes twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
+    /* Longest bulk data inside a message, in eager lengths: beyond 8 KiB, such
+     * a message takes twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
 };
 
@@ -49,7 +49,7 @@ static uint64_t random_draw(void)
     return number;
 }
 
-/* Have all ranks been opened for the same transports? */
+/* Do all ranks ask for the same transports? */
 static hg_return_t protocols_compare(
     const struct amg_open *how, const struct amg_mpi_greeting *all)
 {
@@ -209,11 +209,11 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
     return is_over;
 }
 
-/* MPI_Finalize begins: all MPI objects of the library must be freed. Ranks that
- * close their classes normally wait for this rank, which sends DISCONNECT and
- * refuses requests until they have closed. The program gets no warning for a
- * class that all ranks have ended: an instance of Margo lives on as long as
- * somebody has a reference, and a C++ engine until the end of its block. */
+/* MPI_Finalize begins, and would hang with posted receives: stops all domains.
+ * Ranks that close their classes normally wait for this rank, which sends
+ * DISCONNECT and refuses requests until they have closed. The program gets no
+ * warning for a class that all ranks have ended: an instance of Margo lives
+ * while it is referenced, and a C++ engine until its block ends. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -237,8 +237,8 @@ static void domains_stop(void)
     amg_lock_unlock(&domains_lock);
 }
 
-/* A number that ranks compare: a hash of the protocol and of that of the
- * internode driver, each of which may be NULL. */
+/* A number that ranks compare: a hash of the protocol and of the protocol of
+ * the internode driver, each of which may be NULL. */
 static uint32_t protocol_id(const char *protocol, const char *internode)
 {
     uint64_t id = AMG_HASH_EMPTY;
@@ -297,8 +297,8 @@ static struct amg_mpi_domain *domain_create(const struct amg_open *how,
     return NULL;
 }
 
-/* The collective steps of opening, so that no rank waits for one that failed:
- * greet, meet, create the local parts, agree that all succeeded. */
+/* The collective steps of opening: greet, meet, create the local parts, agree
+ * that all succeeded, so that no rank waits for a rank without memory. */
 static hg_return_t domain_open(const struct amg_open *how, MPI_Comm user,
     struct amg_mpi_comm *comm, struct amg_mpi_greeting *greeting,
     struct amg_mpi_domain **ret_domain)
@@ -381,7 +381,7 @@ static void transport_limits(
         .is_user_bound = domain->comm.thread_level != MPI_THREAD_MULTIPLE};
 }
 
-/* Messages of a list to a rank. */
+/* Number of messages of a list to a rank. */
 static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
 {
     struct amg_link *link = amg_list_first(list);

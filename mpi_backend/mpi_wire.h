@@ -33,17 +33,17 @@
  *   PUT_NOW         initiator  bulk_request, bytes   a PUT with its bytes
  *   GET_DATA        exposer    the bytes             a small get's answer
  *   PUT_READY       exposer    -                     receives are posted
- *   DONE            exposer    done                  a code; so many bytes move
+ *   DONE            exposer    done                  a code; bytes that move
  *   STOP            initiator  stop                  end early; of a put, how
  *                                                    many bytes were sent
  *   HALT            exposer    -                     asks for STOP
  *   SYNC            either     sync                  make progress and answer;
  *                                                    or that answer
- *   DISCONNECT          below  -                     the subtree is closing
- *   DISCONNECT_AGAIN    above  -                     all closed: close again
+ *   DISCONNECT          child  -                     its subtree is closing
+ *   DISCONNECT_AGAIN    parent -                     all closed: close again
  *   DISCONNECT_ALL      above  missing               all but these are closing
- *   DISCONNECT_ASK      above  -                     which ranks are missing?
- *   DISCONNECT_MISSING  below  missing               the missing ranks
+ *   DISCONNECT_ASK      parent -                     which ranks are missing?
+ *   DISCONNECT_MISSING  child  missing               the missing ranks
  *
  * Integers have the byte order of the machine: all ranks of a job have the
  * same. Fragments of large transfers are messages without a header, on the
@@ -143,7 +143,7 @@ struct amg_mpi_stop {
 /* Sent after puts through a window; see mpi_rma_op.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
-    /* Counts the SYNCs to this rank. At most AMG_MPI_TRANSFERS have no answer,
+    /* Counts the SYNCs to a target. At most AMG_MPI_TRANSFERS have no answer,
      * one per transfer in flight, so numbers are compared by their
      * difference. */
     uint32_t number;

@@ -34,8 +34,8 @@ void amg_assert_fail(const char *what, const char *file, int line)
     abort();
 }
 
-/* The last failed check of this thread, if the object was an inherited one;
- * `call` NULL: the check failed for another reason. */
+/* The last check that failed in this thread, if it failed because the object is
+ * inherited; `call` NULL: the check failed for another reason. */
 static _Thread_local struct {
     const char *call;
     const char *kind;

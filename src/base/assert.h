@@ -19,8 +19,8 @@ bool amg_contract_broken(const char *call, const char *form, ...)
 /* Logs the call that was given a freed object of `kind`, or NULL; ends the
  * process like amg_contract_broken(). Returns false. */
 bool amg_contract_gone(const char *call, const char *kind, const void *object);
-/* Does as amg_contract_gone(), but leaves it to amg_refusal() to log an object
- * of the parent of this process (`is_inherited`). Returns false. */
+/* amg_contract_gone(), but for an object of the parent of this process
+ * (`is_inherited`) amg_refusal() writes the log line. Returns false. */
 bool amg_contract_not_ours(
     const char *call, const char *kind, const void *object, bool is_inherited);
 
@@ -66,9 +66,9 @@ hg_return_t amg_refusal_end(void);
 #define AMG_GIVEN(pointer)                                                     \
     AMG_CONTRACT((pointer) != NULL, "%s is NULL", #pointer)
 
-/* Does the object that the program passed exist? Its memory holds only objects
- * of that kind as long as the process lives (struct amg_attic), so that a freed
- * object can be recognised. */
+/* Does the object that the program passed exist? The memory of an object holds
+ * only objects of that kind as long as the process lives (struct amg_attic), so
+ * that a freed object can be recognised. */
 #define AMG_ALIVE(is_alive, kind, object)                                      \
     (AMG_LIKELY(is_alive)                                                      \
             ? true                                                             \

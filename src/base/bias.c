@@ -10,11 +10,11 @@
 
 #include "base/assert.h"
 
-/* States of the owner word. A thread id is an address, and never that low. */
+/* States of the owner word. A thread id is an address, and above 3. */
 enum {
     OWNER_NONE = 0,    /* no thread has taken the lock yet */
     OWNER_ENDING = 1,  /* a thread is ending the bias */
-    OWNER_LEAVING = 2, /* ended; the old owner may hold the lock, see `busy` */
+    OWNER_LEAVING = 2, /* bias ended; `busy`: the old owner has the lock */
     OWNER_SHARED = AMG_BIAS_SHARED, /* permanent */
 };
 
@@ -53,8 +53,8 @@ void amg_bias_init(struct amg_bias *bias)
     atomic_init(&bias->is_shared, !can_bias);
 }
 
-/* A full barrier in every thread. The probe at the start succeeded, so only
- * ENOMEM can follow: the kernel allocates a mask of cores. */
+/* A full barrier in every thread. As support_probe() succeeded, ENOMEM is the
+ * only error: the kernel allocates a mask of cores. */
 static void threads_fence(void)
 {
     unsigned rests = 0;
@@ -71,8 +71,8 @@ static bool owner_change(struct amg_bias *bias, uintptr_t from, uintptr_t to)
         &bias->owner, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* In LEAVING: shares the lock if the old owner does not hold it. True: the lock
- * is shared now. */
+/* In LEAVING: makes the lock SHARED unless the old owner holds the lock. True:
+ * the lock is SHARED now. */
 static bool bias_leave(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->busy, memory_order_acquire) != 0)
@@ -135,15 +135,15 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
         }
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
-        /* For a failed try: if the load behind this fence misses the owner's 0
-         * in `busy`, the owner will read what the caller wrote before. */
+        /* For a try that fails: if bias_leave() misses the owner's 0 in `busy`,
+         * the owner will read what the caller wrote before the try. */
         threads_fence();
         if (!bias_leave(bias))
             return false;
     }
-    /* For a failed try: in the single order of sequentially consistent
-     * accesses, the caller's writes come before this exchange, and this
-     * exchange before that of the holder in amg_bias_unlock_fenced(). */
+    /* For a try that fails: in the single order of seq_cst accesses, the
+     * caller's writes come before this exchange, and this exchange before the
+     * holder's exchange in amg_bias_unlock_fenced(). */
     return atomic_compare_exchange_strong_explicit(&bias->lock.held, &from,
         AMG_LOCK_HELD, memory_order_seq_cst, memory_order_seq_cst);
 }

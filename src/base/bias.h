@@ -29,22 +29,22 @@
  * where only the rare side pays for a fence. On kernels without membarrier
  * (before 4.14) all locks begin SHARED.
  *
- * A thread may write an announcement before an amg_bias_trylock() that fails:
- * the holder sees it after amg_bias_unlock_fenced(), and so finds waiters. Both
- * access the announcement seq_cst: an acquire load may pass the exchange before
- * it (ARM), a seq_cst load may not, and is as cheap. */
+ * A thread may announce that it waits, and then call amg_bias_trylock(): if the
+ * try fails, the holder sees the announcement after amg_bias_unlock_fenced().
+ * Both threads access the announcement seq_cst: on ARM an acquire load may pass
+ * the exchange before it; a seq_cst load may not, at no cost. */
 
 /* Owned by the struct that embeds it. */
 struct amg_bias {
     /* Id of a thread, or one of the states in bias.c. A change is a compare and
-     * exchange; its release store of SHARED pairs with the acquire in the slow
-     * path. */
+     * exchange; the release of SHARED pairs with the acquire loads in bias.c
+     * and amg_bias_is_shared(). */
     atomic_uintptr_t owner;
-    /* 1: the owner holds the lock. Its release store of 0 pairs with the
-     * acquire load of the thread that ends the bias. */
+    /* 1: the owner holds the lock. The owner's release store of 0 pairs with
+     * the acquire load of the thread that ends the bias. */
     atomic_uint busy;
     struct amg_lock lock;  /* for all threads, once SHARED */
-    atomic_bool is_shared; /* held by `lock`, not `busy`; set while free */
+    atomic_bool is_shared; /* holder has `lock`, not `busy`; set while free */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
@@ -72,7 +72,7 @@ static inline uintptr_t amg_bias_mark(void)
 /* Owner word of a lock that is shared for good; see bias.c. */
 enum { AMG_BIAS_SHARED = 3 };
 
-/* Is the lock an amg_lock for good? Then the writes of the former owner are
+/* Is the lock an amg_lock for good? If so, the writes of the former owner are
  * visible, and no thread holds the lock by its bias, or ever will. */
 static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 {
@@ -116,8 +116,8 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
             AMG_LOCK_FREE)
 
 /* Takes the lock if the calling thread is its owner, else returns false. Until
- * amg_bias_unlock_own() no thread can share the lock. Callers move the path for
- * false to another function: the compiler then saves no registers for it. */
+ * amg_bias_unlock_own() the lock cannot become SHARED. Callers have the path
+ * for false in another function: then the compiler saves no registers. */
 static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -145,9 +145,9 @@ static inline void amg_bias_lock(struct amg_bias *bias)
         amg_bias_lock_slowly(bias);
 }
 
-/* Takes the lock while it is biased; false: the lock is shared for good, and
- * not taken. For data changed by plain stores while only one thread uses it,
- * and by read-modify-writes without a lock from then on. */
+/* Takes the lock if the calling thread is or becomes its owner; false: the lock
+ * is shared for good, and not taken. For data that the owner changes by plain
+ * stores, and all threads by read-modify-writes once the lock is shared. */
 static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
     if (amg_bias_lock_own(bias))
@@ -177,7 +177,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
         amg_lock_unlock(&bias->lock);
 }
 
-/* Unlocks; then sees what other threads wrote before their trylock failed. */
+/* Unlocks. The caller then sees what threads wrote before their try failed. */
 static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {

@@ -18,10 +18,10 @@ uint64_t amg_clock_deadline_ns(unsigned timeout_ms);
 /* Sleeps for about `ns` nanoseconds. */
 void amg_clock_sleep_ns(uint64_t ns);
 
-/* MPI cannot tell a late rank from a dead one, so a wait has no time limit: the
- * missing ranks are logged after AMALGAM_FINALIZE_TIMEOUT_MS, and again each
- * time the duration of the wait has doubled. Only AMALGAM_GIVE_UP_MS ends the
- * wait, for jobs that outlive a rank. */
+/* MPI cannot tell a late rank from a dead rank, so a wait for ranks has no time
+ * limit: the missing ranks are logged after AMALGAM_FINALIZE_TIMEOUT_MS, and
+ * again each time the duration of the wait has doubled. Only AMALGAM_GIVE_UP_MS
+ * ends the wait, for jobs that outlive a rank. */
 
 /* Zeroed: the wait has not begun. Guarded by the struct that embeds it. */
 struct amg_patience {

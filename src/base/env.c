@@ -174,11 +174,11 @@ uint64_t amg_env_number(enum amg_env_id id)
     return var->default_value;
 }
 
-/* Changes between a misspelt name and the right one. */
+/* Most changes of letters in a name that counts as misspelt. */
 enum { NEAR = 2 };
 
-/* Is `known` what remains of `entry`, "NAME=VALUE", after at most `most`
- * letters were inserted, left out, changed, or exchanged with neighbours? */
+/* Does the name in `entry`, "NAME=VALUE", become `known` if at most `most`
+ * letters are inserted, left out, changed, or exchanged with neighbours? */
 static bool is_near(const char *entry, const char *known, unsigned most)
 {
     bool has_letter = false;

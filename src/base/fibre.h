@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stack switches announced to the sanitizers. In builds without a sanitizer,
+/* Announces stack switches to the sanitizers. In builds without a sanitizer,
  * the functions fill in the state of a stack, and do nothing else. */
 #ifndef AMG_BASE_FIBRE_H
 #define AMG_BASE_FIBRE_H
@@ -23,14 +23,14 @@
 /* Sanitizer state of a stack; the owner of the stack embeds it. */
 struct amg_fibre {
     void *handle;     /* tsan: the fibre; asan: fake stack while not running */
-    const void *base; /* NULL: of an OS thread; asan learns it later */
+    const void *base; /* NULL: stack of an OS thread, until asan tells */
     size_t len;
     unsigned uses; /* threads that tsan's fibre has run */
 };
 
-/* Threads that run on a stack before its tsan fibre is replaced. Creating a
- * fibre costs 0.8 MiB and 0.1 ms; but functions that never return stay in its
- * call stack of 65536 entries. */
+/* Threads that run on a stack before its tsan fibre is replaced: functions that
+ * never return stay in the fibre's call stack, which has 65536 entries. A new
+ * fibre for each thread would cost 0.8 MiB and 0.1 ms. */
 #define AMG_FIBRE_USES 1000
 
 #if defined(AMG_FIBRE_ASAN)
@@ -70,7 +70,7 @@ static inline void amg_fibre_reuse(struct amg_fibre *fibre)
 #endif
 }
 
-/* A thread left the stack for good, at `sp`: unpoisons its frames for asan. */
+/* Unpoisons the frames above `sp`, where a thread left the stack for good. */
 static inline void amg_fibre_clean(struct amg_fibre *fibre, const void *sp)
 {
     (void)fibre;

@@ -54,7 +54,7 @@ static inline size_t amg_list_len(const struct amg_list *list)
     return len;
 }
 
-/* The stores are in this order because gcc would combine stores to neighbouring
+/* This order of the stores keeps gcc from combining stores to neighbouring
  * words in a vector register, which takes more instructions. */
 static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
 {

@@ -106,8 +106,8 @@ void amg_back_off(unsigned tries)
  *
  * The holder reads the mark and then frees the lock by a plain store, so a mark
  * set between read and store is lost. Then the waiter sleeps for SLEEP_NS, no
- * longer. An unlock wakes one waiter, which cannot know of others: so it takes
- * the lock with the mark set, and its own unlock wakes the next. */
+ * longer. An unlock wakes one waiter, which cannot know of other waiters: it
+ * takes the lock with the mark set, so that its unlock wakes the next. */
 
 /* Takes the lock if it is free, and sets its word to `word`. */
 static bool lock_take(struct amg_lock *lock, unsigned word)

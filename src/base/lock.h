@@ -28,17 +28,17 @@ bool amg_futex_wait_until(
     atomic_uint *word, unsigned seen, uint64_t deadline_ns);
 
 /* Wakes up to `count` threads; the caller changed the word before. Makes a
- * system call, so called only when a thread blocks. Does not access the word,
- * whose memory may be freed by then. */
+ * system call, so callers call only if a thread blocks. Does not access the
+ * word, whose memory may be freed by then. */
 void amg_futex_wake(atomic_uint *word, unsigned count);
 
-/* A descriptor by which a thread wakes another that blocks on it: readable from
- * signal to drain. Returns -1, with `errno` set, when the process has no
+/* A descriptor on which a thread blocks until another thread wakes it: readable
+ * from signal to drain. Returns -1, with `errno` set, when the process has no
  * descriptor left. */
 int amg_eventfd_open(void);
 /* Accepts -1. */
 void amg_eventfd_close(int fd);
-/* Any thread. Makes a system call: only when a thread blocks. */
+/* Any thread. Makes a system call, so callers call only if a thread blocks. */
 void amg_eventfd_signal(int fd);
 /* Accepts a descriptor that was not signalled. */
 void amg_eventfd_drain(int fd);
@@ -56,9 +56,9 @@ struct amg_lock {
     atomic_uint held;
 };
 
-/* Behind the name of a leaf lock of static storage: fork() holds all such locks
+/* Written behind the name of a static leaf lock: fork() holds all such locks
  * while the kernel copies the memory, so that a child finds each lock free, and
- * the data that it guards consistent. Each has a cache line. */
+ * the data that it guards consistent. Each lock has a cache line. */
 enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
@@ -101,8 +101,8 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
         amg_lock_wake(lock);
 }
 
-/* For a function whose caller holds the lock: checks that some thread does, in
- * builds with test points. */
+/* For a function whose caller holds the lock: checks, in builds with test
+ * points, that some thread holds the lock. */
 #define AMG_ASSERT_HELD(lock)                                                  \
     AMG_ASSERT_DEEP(atomic_load_explicit(                                      \
                         &(lock)->held, memory_order_relaxed) != AMG_LOCK_FREE)

@@ -62,9 +62,9 @@ static struct hg_log_outlet outlets[] = {
 enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
 
 static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
-/* Guards all settings below but `outlet_loudest`; not taken to write a line. */
+/* Guards outlet settings, except `outlet_loudest`; no log line takes it. */
 static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* Guards the way lines are written; held while the log function runs. */
+/* Guards the settings of log_*() below; held while the log function runs. */
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static HG_LIST_HEAD(hg_log_outlet)
     outlets_of_programs = HG_LIST_HEAD_INITIALIZER(outlets_of_programs);
@@ -81,8 +81,8 @@ static hg_atomic_int32_t outlet_loudest =
 /* Effect of the list on a name. */
 enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
 
-/* Also finds out whether the list shows any name. The last matching word
- * counts. */
+/* Returns the effect of the last word that is `name`; also tells whether the
+ * list shows any name. */
 static enum said list_says(const char *name, bool *ret_shows_some)
 {
     const char *word = outlet_list;
@@ -219,7 +219,7 @@ static void outlet_start(void)
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-/* Every function that reads the state above calls this first. */
+/* Takes the mutex, once the environment has been read. */
 static void outlet_lock(void)
 {
     pthread_once(&outlet_once, outlet_start);

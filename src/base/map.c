@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 /* After a failed allocation uthash leaves the table unchanged: amg_map_put()
- * then misses its entry. The keys are hashes or counters already, so one
+ * then does not find its entry. The keys are hashes or counters already, so one
  * multiplication spreads them (Fibonacci hashing, Knuth vol. 3, 6.4). */
 #define HASH_NONFATAL_OOM        1
 #define uthash_malloc(len)       amg_mem_alloc(len)

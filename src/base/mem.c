@@ -155,7 +155,7 @@ hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written)
     case EAGAIN:
     case EHWPOISON:
         return HG_NOMEM;
-    default: /* ENOMEM means memory that is not mapped, see madvise(2) */
+    default: /* ENOMEM: not all is mapped, or the system has no memory */
         return HG_INVALID_ARG;
     }
 }

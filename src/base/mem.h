@@ -33,7 +33,7 @@ hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
 
 /* Makes the kernel allocate the pages, writable if `is_written`, else readable;
- * changes no byte, also while other threads write. HG_NOMEM; HG_INVALID_ARG:
+ * changes no byte, even while other threads write. HG_NOMEM, or HG_INVALID_ARG:
  * not all is mapped, or (from Linux 5.14 on) not with this access. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 

@@ -13,7 +13,7 @@
 
 /* Freed objects of a kind; of static storage; all zeros is an empty attic. */
 struct amg_attic {
-    struct amg_link *free; /* single linked through .next */
+    struct amg_link *free; /* singly linked through .next */
     struct amg_link *last; /* end of that list */
     size_t count;
     size_t rest; /* number of freed objects kept back from reuse; constant */
@@ -22,13 +22,13 @@ struct amg_attic {
 /* `len` bytes as amg_attic_put() took them, except for the first two words; new
  * memory is zero. NULL: no memory. `align` as for amg_mem_alloc_aligned(). */
 void *amg_attic_get(struct amg_attic *attic, size_t align, size_t len);
-/* The attic then uses the first two words of the object; accepts NULL. */
+/* The attic then owns the first two words of the object; accepts NULL. */
 void amg_attic_put(struct amg_attic *attic, void *object);
 
 /* Owned by the struct that embeds it. Any thread may get and put. */
 struct amg_pool {
     struct amg_bias lock;  /* guards all below */
-    struct amg_link *free; /* single linked through .next */
+    struct amg_link *free; /* singly linked through .next */
     size_t object_len;
     size_t align;
     size_t live;             /* objects handed out */
@@ -40,7 +40,7 @@ void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
 /* amg_pool_init() with memory of an attic; amg_pool_fini() returns it there. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
-/* Frees the kept objects; the caller has put back all others. */
+/* Frees the kept objects, or gives them to the attic; no other is in use. */
 void amg_pool_fini(struct amg_pool *pool);
 /* Calls `fn` for each kept object, to release what the object owns. No other
  * thread uses the pool. */
@@ -49,7 +49,7 @@ void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
 size_t amg_pool_live(struct amg_pool *pool);
 /* Allocates `count` objects now. Returns how many were allocated. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
-/* A new object, handed out; NULL: no memory. */
+/* An object of the heap or the attic, handed out; NULL: no memory. */
 void *amg_pool_make(struct amg_pool *pool);
 /* An object with the bytes that put left (zero when new), or NULL when there is
  * no memory. The pool uses the first two words of objects that it keeps. */

@@ -41,14 +41,14 @@ static struct amg_lock *kept_at(size_t i)
     return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
 }
 
-/* A thread that holds a kept lock may wait for another, so fork() must not wait
- * for one while it holds others: it takes all or none. A thread may hold a lock
- * for long (libfabric looks for its providers under a lock), or call fork()
- * itself: then fork() goes on without the locks, the child gets them free, and
- * data under one of them may be half changed. */
+/* A thread that holds a kept lock may wait for another kept lock, so fork()
+ * must not wait for a lock while it holds others: fork() takes all or none. The
+ * holder of a lock may keep it for long (libfabric looks for its providers
+ * under a lock), or call fork() itself: then fork() goes on without the locks,
+ * the child gets them free, and data under a lock may be half changed. */
 static _Thread_local bool holds_kept;
 
-enum { HOLD_TRIES = 20000 /* of 50 us each, and as long to wake up */ };
+enum { HOLD_TRIES = 20000 /* of 100 us: 50 us of sleep, 50 us to wake */ };
 
 static bool kept_try(void)
 {
@@ -64,7 +64,7 @@ static bool kept_try(void)
     return false;
 }
 
-/* Waits for the kept locks, for some two seconds at most. */
+/* Waits for the kept locks, for about two seconds at most. */
 static void locks_hold(void)
 {
     for (unsigned tries = 0; tries < HOLD_TRIES && !holds_kept; tries++) {
@@ -175,7 +175,7 @@ void amg_guarded_close(void *base, size_t len)
 /* Closing the spare makes room for the descriptor that is needed. Another
  * thread may take that room first; then the caller's open() fails, as without a
  * spare. No thread waits for the spare, so there is no lock; a second caller
- * fails while the spare is in use, and tries again. */
+ * fails while the spare is in use, and has to try again later. */
 
 enum { NONE = -1 };
 

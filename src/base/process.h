@@ -35,12 +35,11 @@ void amg_signals_save(struct amg_signals *signals);
 /* Restores the actions that were changed since amg_signals_save(). */
 void amg_signals_restore(const struct amg_signals *signals);
 
-/* Length of the guard below the memory; a large frame may step over a page. */
+/* Length of the guard below the memory: a large frame could skip one page. */
 #define AMG_GUARD_LEN ((size_t)64 * 1024)
 
 /* Reserves `len` zero bytes (> 0, a multiple of pages); pages are allocated at
- * first touch. NULL: no room; errno has the cause.
- */
+ * first touch. NULL: no room; errno has the cause. */
 void *amg_guarded_open(size_t len);
 void amg_guarded_close(void *base, size_t len);
 

@@ -8,9 +8,9 @@
  * reference.
  *
  * A count may include spare references, which no user holds yet. Only one
- * thread at a time may begin operations on such an object: for each it takes a
- * spare reference, by a plain store, which the operation drops like any other.
- * `spare` grows only while the caller holds a reference. */
+ * thread at a time may begin operations on such an object. This thread takes a
+ * spare reference for each operation, by a plain store; the operation drops it
+ * like any other. `spare` grows only while the caller holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handle: memory exposed here, or the description of memory elsewhere; and
- * a handle as bytes.
+/* Bulk handles: memory that this process exposes, or the description of memory
+ * of another process; and the descriptor, a handle as bytes.
  *
  * A local handle is registered with the drivers when its keys are first needed,
- * because most handles at the target of an RPC are never sent on. The last
- * reference ends the exposure before the handle's memory is freed, so a program
- * may unmap the segments as soon as it has freed the handle. */
+ * because the target of an RPC sends few of its handles to others. The drop of
+ * the last reference first ends the exposure: then the program may unmap the
+ * segments. */
 #include "bulk/bulk.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static struct amg_attic attic; /* of bulk handles */
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Entries of `starts`; 0 for a list that is short enough to be searched. */
+/* Entries of `starts`; 0 for a list of segments that is short to search. */
 static size_t starts_count(uint32_t count)
 {
     return count <= AMG_BULK_STARTS_STEP
@@ -51,7 +51,7 @@ static hg_return_t bulk_make(hg_class_t *cls, uint32_t count, bool is_internal,
         amg_mem_free(segments);
         return HG_NOMEM;
     }
-    /* The segments are set later. */
+    /* The caller sets `near`. */
     memset(bulk, 0, offsetof(struct hg_bulk, near));
     bulk->cls = cls;
     bulk->count = count;
@@ -139,7 +139,7 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
          route++) {
         struct amg_domain *domain = bulk->cls->domains[route];
 
-        /* No peer accesses memory over a route that leads to none. */
+        /* No peer accesses memory over a route that leads to no peer. */
         if (domain == NULL || bulk->cls->is_idle[route] ||
             bulk->mems[route] != NULL)
             continue;
@@ -180,8 +180,8 @@ static uint64_t bulk_sealed(struct hg_bulk *bulk)
     return offset;
 }
 
-/* The last segment in `starts` that begins at or before `*offset`, which is
- * then counted from the start of that segment. */
+/* Returns the last segment in `starts` that begins at or before `*offset`, and
+ * makes `*offset` relative to the start of this segment. */
 static uint32_t starts_find(const struct hg_bulk *bulk, uint64_t *offset)
 {
     size_t low = 0;
@@ -452,8 +452,8 @@ hg_uint8_t HG_Bulk_get_flags(hg_bulk_t handle)
  *         3+a when bound: context id (1), length a (2), address string with NUL
  *           e when eager: all bytes of the segments
  *
- * In the byte order of the machine. The reader trusts none of it: counts and
- * lengths are checked against the bytes received. */
+ * Numbers are in the byte order of the machine. The reader checks all counts
+ * and lengths against the number of bytes received. */
 
 enum {
     PACK_VERSION = 1,
@@ -464,7 +464,7 @@ enum {
     ADDR_CAP = 256, /* longer than any address string of ours */
 };
 
-/* Segments in memory look as in the descriptor: one copy writes all. */
+/* Segments have the same layout in memory and in the descriptor. */
 static_assert(sizeof(struct amg_segment) == PACK_SEGMENT_LEN &&
                   offsetof(struct amg_segment, base) == 0 &&
                   offsetof(struct amg_segment, len) == 8 && sizeof(void *) == 8,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handle: memory exposed here, or the description of memory elsewhere. */
+/* Bulk handles: memory that this process or another process exposes. */
 #ifndef AMG_BULK_BULK_H
 #define AMG_BULK_BULK_H
 
@@ -18,7 +18,7 @@ enum { AMG_BULK_STARTS_STEP = 64, AMG_BULK_NEAR = 4 };
 /* Writes the `count` segments of amg_bulk_make_exposed(). */
 typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
 
-/* Owned by its references, of which transfers in flight hold some. Constant
+/* Freed with the last reference; transfers in flight hold references. Constant
  * once made, except for the registration, `is_internal` and `bound`. */
 struct hg_bulk {
     struct amg_link kept; /* in the attic (base/pool.h), once destroyed */
@@ -26,7 +26,7 @@ struct hg_bulk {
     atomic_int refs;      /* 0: destroyed */
     uint8_t flags;        /* HG_BULK_READ_ONLY, ...: access of peers */
     bool is_local;        /* the segments are addresses of this process */
-    bool is_internal;     /* not counted as the user's */
+    bool is_internal;     /* not in the count of the program's handles */
     void *owned;          /* memory the library allocated for the segments */
     void *eager;          /* copy of all bytes, received with the descriptor */
     struct amg_lock lock; /* guards the registration of a local handle */
@@ -36,8 +36,8 @@ struct hg_bulk {
     struct hg_addr bound;                 /* peer NULL: not bound */
     uint8_t bound_context;
     uint64_t len; /* of all segments */
-    /* The offset at which every AMG_BULK_STARTS_STEP-th segment begins; NULL:
-     * too few segments to need it. */
+    /* The offsets at which every AMG_BULK_STARTS_STEP-th segment begins; NULL:
+     * the list of segments is short. */
     const uint64_t *starts;
     uint32_t count;
     struct amg_segment *segments; /* `near`, or separate memory */
@@ -50,13 +50,13 @@ struct hg_bulk {
                  !amg_class_is_inherited((bulk)->cls),                         \
         amg_refs_get(&(bulk)->refs) > 0, "bulk handle", (bulk))
 
-/* Exposes `count` (> 0) segments, which `fill` writes at once, as a handle of
- * the user; their sizes add up to fewer than 2^64 bytes. HG_NOMEM. */
+/* Exposes `count` (> 0) segments as a handle of the program; `fill` writes them
+ * before the return. Sizes add up to less than 2^64. HG_NOMEM. */
 hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk);
 
-/* Exposes `len` bytes at `data`, not counted as the user's; takes `data` (of
- * amg_mem) and frees it with the handle. On an error `data` stays the
+/* Exposes `len` bytes at `data` by an internal handle, which takes `data` (of
+ * amg_mem or the class's pool) and frees it. On an error `data` stays the
  * caller's. */
 hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     uint8_t flags, struct hg_bulk **ret_bulk);
@@ -95,7 +95,7 @@ enum { AMG_BULK_PACK_EAGER = 1 };
 uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags);
 void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes);
 /* HG_PROTOCOL_ERROR: not a descriptor; HG_OVERFLOW: the descriptor ends too
- * early; HG_NOMEM. Reads nothing beyond `len`. */
+ * early; HG_NOMEM. Reads at most `len` bytes. */
 hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     bool is_internal, struct hg_bulk **ret_bulk);
 

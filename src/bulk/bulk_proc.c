@@ -17,7 +17,7 @@ static bool may_send_along(const struct hg_bulk *bulk)
 }
 
 /* Small read-only data are sent with the descriptor if the message has room for
- * both: that saves the target a round trip. */
+ * both, so that the target need not pull the data. */
 static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
 {
     bool is_wanted = (hg_proc_get_flags(proc) & HG_PROC_BULK_EAGER) != 0;

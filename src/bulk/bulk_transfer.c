@@ -11,26 +11,26 @@
 #include "base/pool.h"
 #include "mercury_bulk.h"
 
-/* Origin and local memory are lists of segments; the driver of the route moves
- * all of it as one operation. Data that came with the descriptor are copied
- * here.
+/* The memory of the origin and the local memory are lists of segments; the
+ * driver of the route moves all segments as one operation. This file copies
+ * data that came with the descriptor.
  *
  * Most transfers are uncancellable. Only one thread at a time uses such a
  * transfer, without its lock: the thread that starts it, up to the post; then
  * the driver, under the driver's lock; then the progress owner, in
  * transfer_step(); then the callee of `done`.
  *
- * Others may be cancelled at any time. The post and the cancel of the driver
- * are called under the lock of the transfer, which the step takes, too: so no
- * cancel reaches the driver before the post or after the step, and the step
- * waits until the starting thread has left the transfer. */
+ * Other transfers may be cancelled at any time. The post and the cancel of the
+ * driver are called under the lock of the transfer, which transfer_step()
+ * takes, too: so no cancel reaches the driver before the post or after the
+ * step, and the step waits until the starting thread has left the transfer. */
 
 enum { CACHE_LINE = 64 };
 
 /* Id and callback of a transfer that a program asked for. */
 struct asked {
     struct amg_cq_entry entry;
-    uint64_t id; /* 0: the program wanted none */
+    uint64_t id; /* 0: the program wanted no id */
     hg_cb_t callback;
     struct hg_cb_info info;
 };
@@ -105,7 +105,7 @@ static void transfer_step(struct amg_op *op)
     transfer_finish(transfer, op->ret);
 }
 
-/* Posts a transfer; an uncancellable one may be freed before this returns. */
+/* Posts a transfer, which may be freed before the return if uncancellable. */
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
     const struct amg_transfer_plan *plan = &transfer->plan;
@@ -126,7 +126,7 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 }
 
 /* Posts a transfer, unless it was cancelled. NOTE(not a leaf): the driver's
- * locks come after this one; none of them is held while a step runs. */
+ * locks come after this lock; a step runs without them. */
 static hg_return_t transfer_post_guarded(
     struct hg_op_id *transfer, struct amg_ep *ep)
 {
@@ -493,8 +493,8 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
 
     if (!AMG_GIVEN(op_id))
         return HG_INVALID_ARG;
-    /* NOTE(not a leaf): under the lock, so that the transfer cannot end between
-     * the look-up and the call; transfer and driver locks come after it. */
+    /* NOTE(not a leaf): the lock keeps the transfer from ending between the
+     * look-up and the call; transfer and driver locks come after it. */
     amg_lock_lock(&ids_lock);
     asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
     if (asked != NULL)

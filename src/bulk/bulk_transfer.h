@@ -39,13 +39,13 @@ void amg_transfers_close(hg_context_t *context);
  * callee then owns the transfer, and ends it by amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 
-/* Checks the parameters and creates the transfer. Keeps references to both
- * handles until its end. Errors as HG_Bulk_transfer(); creates nothing then. */
+/* Checks the parameters, and creates a transfer, which keeps references to both
+ * handles until its end. Errors as HG_Bulk_transfer(): nothing is created. */
 hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     amg_transfer_done_fn done, void *owner, struct hg_op_id **ret_transfer);
 
-/* Starts a transfer; `done` will be called, also if nothing could be posted,
- * and perhaps before this returns: the caller no longer owns the transfer. */
+/* Starts a transfer, which the caller then no longer owns: `done` will be
+ * called, even if nothing could be posted, and perhaps before this returns. */
 void amg_transfer_go(struct hg_op_id *transfer);
 
 /* Asks for an early end; `done` is called in any case. */

@@ -34,21 +34,21 @@ uint64_t amg_checksum_add(
  *         4 their sum, when            4 their sum, when
  *           AMG_HEADER_SUMMED            AMG_HEADER_SUMMED
  *
- * In the byte order of the machine, which all ranks of a job share. The
- * MPI driver's 8 bytes precede the head, so that a call without arguments takes
- * 24 bytes each way: above that MPI does not send inline, and a round trip
- * takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
+ * Numbers are in the byte order of the machine, which all ranks of a job share.
+ * With the MPI driver's 8 bytes in front, a call without arguments takes 24
+ * bytes each way. MPI sends no more than 24 bytes inline: longer messages cost
+ * a round trip 0.3 us (measured, MPICH 4.0.2 over UCX 1.13).
  *
- * With AMG_HEADER_MORE the arguments did not fit: they are replaced by their
- * length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and the
- * bulk descriptor to fetch them by.
+ * AMG_HEADER_MORE: the arguments did not fit. Their place has their length (8
+ * bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and the bulk
+ * descriptor by which the receiver fetches the arguments.
  *
  * The sender chooses which of the two checksums it writes; the receiver checks
- * those present. The sum of the head is a CRC16 of head and user's header,
- * computed with the field as 0, and a result of 0 written as 0xffff. No flag
- * announces this sum, so that a damaged flag cannot disable it. The sum of the
- * arguments is a CRC32; AMG_HEADER_SUMMED without a checksum of the head is an
- * error. */
+ * the checksums that are present. The sum of the head is a CRC16 of head and
+ * user's header, computed with a `sum` of 0; a result of 0 is written as
+ * 0xffff. No flag announces this sum, so that a damaged flag cannot disable it.
+ * The sum of the arguments is a CRC32; AMG_HEADER_SUMMED without a checksum of
+ * the head is an error. */
 
 enum {
     AMG_HEADER_LEN = 16,

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "wire/header.h"
 
-/* Received bytes are not trusted: only room_make() provides bytes beyond the
- * buffer, and only to an encoding. */
+/* Received bytes are not trusted: only extra_grow() provides bytes beyond the
+ * buffer, and its callers refuse a decoding. */
 
 /* An extra buffer of the heap consists of whole pages, so that it can be
  * exposed directly. 4096 is the page size of x86-64. */
@@ -205,7 +205,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
         return NULL;
     if (data_size > proc_left(proc) &&
         room_make(proc, data_size) != HG_SUCCESS) {
-        if (proc->at.op == HG_DECODE) /* the caller may not check the pointer */
+        if (proc->at.op == HG_DECODE) /* callers may forget to check for NULL */
             AMG_LOG_ERROR("rpc",
                 "hg_proc_save_ptr(): %llu bytes are wanted, but %llu of %llu "
                 "are left; do both sides encode the same types?",
@@ -293,7 +293,7 @@ uint8_t hg_proc_get_flags(hg_proc_t proc)
     return proc != HG_PROC_NULL ? proc->flags : 0;
 }
 
-/* The checksum is up to date after each byte: nothing to do. */
+/* The checksum is up to date after each call: nothing to do. */
 hg_return_t hg_proc_flush(hg_proc_t proc)
 {
     return AMG_GIVEN(proc) ? HG_SUCCESS : HG_INVALID_ARG;

@@ -42,9 +42,8 @@ struct hg_proc {
     bool extra_is_taken; /* the extra buffer was handed over */
 };
 
-/* Sets the buffer from the cursor on, for the operation and checksum of the
- * proc. The inline procs may not use the buffer where a checksum is wanted or
- * nothing is coded. */
+/* Sets the cursor and the end of the buffer. The inline procs see no room, and
+ * do not use the buffer, if a checksum is wanted or nothing is coded. */
 static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
 {
     proc->at.pos = pos;

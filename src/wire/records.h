@@ -54,9 +54,9 @@ static inline void amg_record_write_words(
         memcpy(words++, from + i, sizeof(*words));
 }
 
-/* Returns the length of the record at `from`, of which `rest` bytes can be
- * read, and of its argument; 0: no record. Reads the length once, because the
- * sender may change it. */
+/* Returns the length of the record at `from`, and the length of its argument;
+ * `rest` bytes can be read. 0: no record. Reads the record's length once,
+ * because the sender may change it. */
 static inline uint32_t amg_record_read(
     const void *from, uint32_t rest, uint32_t *ret_arg_len)
 {

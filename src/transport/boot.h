@@ -58,7 +58,7 @@ struct amg_node {
 #define AMG_JOINED_LOOK_NS 1000000ull
 
 struct amg_node_ops {
-    /* The node of this rank in the job that `domain` belongs to; once. */
+    /* Returns the node of this rank in the job of `domain`. Called once. */
     void (*open)(struct amg_domain *domain, struct amg_node *ret_node);
     /* The peer of a rank of the job. HG_INVALID_ARG: no such rank. */
     hg_return_t (*peer)(
@@ -71,16 +71,16 @@ struct amg_node_ops {
     hg_return_t (*largest)(
         const struct amg_node *node, uint64_t *words, uint32_t count);
     /* Sends a record of `len` bytes of each rank to the first rank of each
-     * node, once: `ret_all` has room for size * len there; other ranks do not
-     * use it. A record begins with the first rank of its node (uint32_t). The
-     * records come unordered. Collective over the job. HG_NA_ERROR. */
+     * node, once: only there `ret_all` is used, with room for size * len. A
+     * record begins with the first rank of its node (uint32_t). The records
+     * come unordered. Collective over the job. HG_NA_ERROR. */
     hg_return_t (*collect)(const struct amg_node *node, const void *record,
         uint32_t len, void *ret_all);
     /* How often this rank has to call again, at intervals of
      * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
      * opening: MPI may hold back their messages until the sender calls MPI
-     * again. AMG_JOINED_NOT_YET: ranks may be inside; 0: never again. All ranks
-     * make their first call after the same collective call. Never blocks. */
+     * again. AMG_JOINED_NOT_YET: ranks may not have left; 0: never again. All
+     * ranks call first after the same collective call. Never blocks. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* The path of bulk data of the domain, such as "mpi+p2p", and in one line
      * why it was chosen; owned by the domain. */

@@ -4,8 +4,8 @@
  *
  * No call waits without a line in the log: every AMALGAM_SILENT_MS a poll
  * checks the peers that this process waits for. A received message costs one
- * store, to a flag of its peer. A peer is named when it has been silent for 1,
- * 2, 4, 8 ... periods, at most NAMED_MAX peers per check. */
+ * store, to a flag of its peer. The log names a peer when it has been silent
+ * for 1, 2, 4, 8 ... periods, at most NAMED_MAX peers per check. */
 #include "transport/calls.h"
 
 #include <string.h>
@@ -162,7 +162,7 @@ void amg_calls_watched_locked(const struct amg_calls *calls)
             calls->watch.named - NAMED_MAX);
 }
 
-/* The post is WAITING; flow control has queued it. */
+/* Makes the post WAITING; the caller queues it by flow control. */
 static void waiting_note_locked(
     struct amg_calls *calls, struct amg_post *post, struct amg_op *op)
 {
@@ -174,7 +174,7 @@ static void waiting_note_locked(
     amg_list_push(&calls->waiting, &post->waiting);
 }
 
-/* If no message can be sent now, a later poll sends the wish. */
+/* Wishes for credits. If no message can be sent now, a later poll sends it. */
 static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 {
     AMG_ASSERT_HELD_BIAS(calls->lock);
@@ -431,7 +431,7 @@ const struct amg_table_slot *amg_calls_pending_locked(
     return NULL;
 }
 
-/* Copies two words, which most messages have, without a call. */
+/* Copies two words, the length of most messages, without calling memcpy(). */
 static inline void bytes_copy(void *to, const void *from, uint32_t len)
 {
     if (AMG_LIKELY(len == 2 * sizeof(uint64_t)))

@@ -10,18 +10,18 @@
  *   -         post, with a credit            ASKED; without reply: LEAVING
  *   -         post, no credit                WAITING
  *   WAITING   a credit came back             ASKED or LEAVING
- *   WAITING   cancel, its endpoint closes    DONE, HG_CANCELED; never leaves
+ *   WAITING   cancel, or endpoint closes     DONE, HG_CANCELED; never leaves
  *   WAITING   the peer is lost               DONE, HG_HOSTUNREACH
  *   WAITING   the medium finds that nobody   DONE, the medium's code
  *             would read the request
  *   ASKED     reply                          DONE, HG_SUCCESS; credit back
  *   ASKED     refusal                        DONE, its code; credit back
- *   ASKED     cancel, its endpoint closes    DONE, HG_CANCELED; the slot stays
+ *   ASKED     cancel, or endpoint closes     DONE, HG_CANCELED; the slot stays
  *   ASKED     the peer is lost               DONE, HG_HOSTUNREACH
  *   LEAVING   the message has left, or was   DONE, HG_SUCCESS
- *             copied into one that will
- *   LEAVING   cancel, its endpoint closes    DONE, HG_CANCELED; still leaves
- *   any       the medium cannot send it      DONE, the medium's code
+ *             copied into another message
+ *   LEAVING   cancel, or endpoint closes     DONE, HG_CANCELED; still leaves
+ *   any       the send fails in the medium   DONE, the medium's code
  *
  * A one-way request without an operation is in none of these states: it leaves
  * during the post, or the post fails.
@@ -90,11 +90,10 @@ struct amg_post {
                               * driver's */
     struct amg_link waiting; /* in `waiting` of struct amg_calls; afterwards
                               * the driver's */
-    struct amg_op *op;       /* completes when the message has left; NULL: none
-                              */
+    struct amg_op *op;       /* completes when the message leaves, or NULL */
     struct amg_ep *ep;       /* the endpoint of `op` */
     struct amg_flow_peer *peer;
-    uint32_t cookie;  /* set by the post; 0: no answer wanted */
+    uint32_t cookie;  /* set by the post; 0 without `wants_reply` */
     bool wants_reply; /* then `op` is NULL once the medium has the message */
 };
 
@@ -109,9 +108,9 @@ typedef hg_return_t (*amg_calls_send_fn)(
 
 struct amg_calls_ops {
     amg_calls_send_fn send;
-    /* The message will not leave: the buffer is free. */
+    /* Takes back the buffer of a message that will not leave. */
     void (*put)(struct amg_calls *calls, struct amg_post *post);
-    /* `op` is DONE with `ret`: the next poll of its endpoint returns it. */
+    /* Makes `op` DONE with `ret`, for the next poll of its endpoint. */
     void (*end)(struct amg_op *op, hg_return_t ret);
     /* Sends the peer a message that only carries the credits owed to it, with
      * amg_calls_note_locked() as its cookie. False: not possible now. */
@@ -127,7 +126,7 @@ struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
     unsigned checks;    /* checks so far; the first only begins a period */
-    unsigned named;     /* peers that this check must name */
+    unsigned named;     /* silent peers that this check found */
 };
 
 /* State of the watch over one peer, which embeds it. */
@@ -136,13 +135,13 @@ struct amg_watched {
     uint8_t silent; /* checks in a row with work of ours and no message */
 };
 
-/* The calls of a domain, which embeds the struct; its lock guards it. */
+/* The calls of a domain, which embeds the struct and guards it by its lock. */
 struct amg_calls {
     const struct amg_calls_ops *ops;
     const struct amg_bias *lock; /* of the domain, for asserts */
     struct amg_flow flow;
     struct amg_table table;  /* operations that wait for an answer */
-    struct amg_list waiting; /* posts without a credit, to all peers */
+    struct amg_list waiting; /* WAITING posts, to all peers */
     struct amg_list late;    /* replies to cancelled calls; the driver adds them
                               */
     struct amg_calls_watch watch;
@@ -154,8 +153,8 @@ extern struct amg_op amg_call_cancelled;
 
 void amg_calls_init(struct amg_calls *calls, const struct amg_bias *lock,
     uint16_t credits, const struct amg_calls_ops *ops);
-/* Limits the messages of about `peers` peers, of up to `message_len` bytes, to
- * about `max_bytes` in sum. Before any peer is used. */
+/* Limits the requests of about `peers` peers, of up to `message_len` bytes
+ * each, to about `max_bytes` in sum. Called before any peer is used. */
 void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
     uint32_t message_len, uint64_t peers);
 /* Accepts zeroed memory. The driver has emptied `late`. */
@@ -163,23 +162,23 @@ void amg_calls_fini(struct amg_calls *calls);
 
 /* May one more fault of a peer be logged? Peers could cause any number. */
 bool amg_calls_may_warn(struct amg_calls *calls);
-/* The peer violated the protocol by a message of this kind. `number`: the
- * offending value. */
+/* Logs that the peer violated the protocol by a message of this kind, once per
+ * sort of violation. `number`: the offending value. */
 void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
 
 /* Is it time to check all peers? Reads the clock, so not in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* Entries of a table that wait for the peer `owner`; not cancelled calls. */
+/* Number of entries that wait for the peer `owner`; not cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
-/* Checks a peer, `owner` in the table of calls, for which `transfers` transfers
- * wait: names the peer when it has been silent for long. */
+/* Checks a peer, `owner` in the table of calls, that `transfers` transfers wait
+ * for: logs the peer's name when it has been silent for long. */
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
     struct amg_watched *watched, uint32_t owner, unsigned transfers);
 /* Ends the check of all peers. */
 void amg_calls_watched_locked(const struct amg_calls *calls);
 
-/* Starts a post, under the lock: an earlier cancel finds the operation DONE. */
+/* Starts a post, under the lock. A cancel before the next state finds DONE. */
 static inline void amg_call_begin(struct amg_op *op, struct amg_ep *ep)
 {
     op->data = NULL;
@@ -213,8 +212,8 @@ static inline hg_return_t amg_call_refusal(uint32_t code)
                                                        : (hg_return_t)code;
 }
 
-/* Sends waiting posts to the peer until credits or room run out; then wishes
- * for more credits, if the peer can give more. */
+/* Sends waiting posts to the peer until credits or room run out. While there is
+ * room, returns recalled credits, and wishes for more (transport/flow.h). */
 void amg_calls_go_locked(struct amg_calls *calls, struct amg_flow_peer *peer);
 
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post);
@@ -335,7 +334,7 @@ static inline void amg_calls_settle_locked(
 }
 
 /* A request without reply was released: its credit is owed to the peer, and
- * sent when enough are owed for a message. False: not yet. */
+ * sent when enough are owed for a message. False: not sent yet. */
 static inline bool amg_calls_owe_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {
@@ -371,7 +370,8 @@ void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
 void amg_calls_detach_locked(struct amg_calls *calls,
     const struct amg_list *posts, const struct amg_ep *ep);
 
-/* The medium accepted a request, but could not send it. */
+/* The medium accepted a request, but could not send it: takes the credit back,
+ * and ends an ASKED operation. */
 void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
     uint32_t owner, hg_return_t ret);
 /* The peer is lost: ends its WAITING requests with HG_HOSTUNREACH. */
@@ -386,8 +386,8 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg);
 
-/* Requests to the peer that were not answered (one-way: not released), or that
- * wait for a credit; without cancelled calls. */
+/* Number of requests to the peer that were not answered (one-way: not
+ * released), or that wait for a credit; without cancelled calls. */
 uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, uint32_t owner);
 

@@ -155,7 +155,7 @@ static void change_read(
 
 /* Target: the pool. */
 
-enum { RECALLS = 4, TURNS = 8 }; /* bounds of peers checked per wish */
+enum { RECALLS = 4, TURNS = 8 }; /* peers checked per wish, passed per credit */
 
 void amg_flow_set_budget(struct amg_flow *flow, uint64_t budget, uint64_t peers)
 {
@@ -291,7 +291,7 @@ static void pool_recall(struct amg_flow *flow)
         if (kept_by(peer) > share)
             recall_by(flow, peer, kept_by(peer) - share);
     }
-    pool_serve(flow); /* with the credits of unsent raises */
+    pool_serve(flow); /* the credits of raises recalled unsent */
 }
 
 /* The peer wants `count` credits more. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flow control between an origin and its targets, for drivers with many peers.
  *
- * A pure data structure: it sends nothing and locks nothing; the driver calls
- * it with its own lock held.
+ * A pure data structure, which sends nothing and locks nothing: the driver
+ * calls its functions with the driver's lock held.
  *
  *   origin side                             target side
  *   amg_flow_take()  a credit, or false     amg_flow_owe()   one-way released
- *   amg_flow_wait()  if false: queue it     amg_flow_take_owed()  into a header
+ *   amg_flow_wait()  if false: wait         amg_flow_take_owed()  into a header
  *   amg_flow_give()  credits came back      amg_flow_next_owing() when idle
- *   amg_flow_next()  next one to send
+ *   amg_flow_next()  next request to send
  *
  * A request takes one credit of its peer when it is sent. The reply returns
  * that credit, and the credits owed for one-way requests that the target has
@@ -20,17 +20,16 @@
  * All peers of a target share its memory for requests, the budget. Half of the
  * budget is for the peers that may come: each has `first` credits from the
  * start, at least one. The other half is the pool: an origin that runs out of
- * credits wishes for more, and the target raises its credits while the pool
- * lasts. Then wishes are queued, the target recalls credits from peers that
- * have more than an equal share of the pool, and gives one at a time to the
- * peers in the queue, in turn. An origin returns recalled credits as soon as it
- * does not use them. So a target holds at most the budget; or, where the peers
- * outnumber half of it, that half and one request of each peer.
+ * credits wishes for more, and the target raises the origin's credits while the
+ * pool lasts. When the pool is empty, wishes are queued: the target recalls
+ * credits from peers that have more than an equal share of the pool, and gives
+ * single credits to the peers in the queue, in turn. An origin returns recalled
+ * credits when they are unused. So a target holds at most the budget; where the
+ * peers outnumber half of the budget, that half and one request of each peer.
  *
- * For that both sides exchange notes: a raise or recall by the target in the
- * lower half of a word, and what the origin returns (positive) or wishes
- * (negative) in the upper half. Notes may arrive in any order.
- * Model: tests/models/credits.pml. */
+ * Both sides exchange notes of one word: the lower half is a raise or recall by
+ * the target, the upper half is what the origin returns (positive) or wishes
+ * (negative). Notes may arrive in any order (tests/models/credits.pml). */
 #ifndef AMG_TRANSPORT_FLOW_H
 #define AMG_TRANSPORT_FLOW_H
 
@@ -85,14 +84,14 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
     amg_list_init(&flow->sharing);
 }
 
-/* Limits the requests of all peers, of which `peers` are expected, to
- * `budget` messages. Before any peer is used. */
+/* Limits the requests of all peers, of which `peers` are expected, to `budget`
+ * messages. Called before any peer is used. */
 void amg_flow_set_budget(
     struct amg_flow *flow, uint64_t budget, uint64_t peers);
 
 /* Lowers the credits of both sides to `limit` (at least 1), because the peer
  * has less room than this process; the peer gives `first` from the start. More
- * may be in use already. */
+ * credits may be in use already. */
 static inline void amg_flow_bound(const struct amg_flow *flow,
     struct amg_flow_peer *peer, uint16_t limit, uint16_t first)
 {
@@ -126,7 +125,7 @@ static inline bool amg_flow_may_take(
            peer->unanswered < amg_flow_credits(flow, peer);
 }
 
-/* Takes a credit for a new request; false: amg_flow_may_take() is. */
+/* Takes a credit for a new request. False: amg_flow_may_take() is false. */
 static inline bool amg_flow_take(
     const struct amg_flow *flow, struct amg_flow_peer *peer)
 {
@@ -213,9 +212,9 @@ static inline uint16_t amg_flow_take_owed(
 void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
-/* Takes a peer off the list that is owed credits or a note; NULL: none is. The
- * caller sends both; amg_flow_owe_again() and amg_flow_owing_add() take back
- * what could not be sent. */
+/* Takes from the list a peer that is owed credits or a note; NULL: no peer. The
+ * caller sends credits and note; amg_flow_owe_again() and amg_flow_owing_add()
+ * take back what could not be sent. */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
 /* May amg_flow_next_owing() return a peer? */
@@ -228,8 +227,8 @@ static inline bool amg_flow_is_owing(const struct amg_flow *flow)
  * peer was not told yet. False: no note is due. */
 bool amg_flow_wish(struct amg_flow *flow, struct amg_flow_peer *peer);
 
-/* Credits came back: returns those that the peer has recalled. False: no note
- * is due. */
+/* Returns recalled credits that are not in use any more. False: no note is
+ * due. */
 bool amg_flow_pay_debt(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 /* Is a note due to the peer? */

@@ -31,7 +31,7 @@ struct amg_op {
     void (*step)(struct amg_op *); /* set by the poster, called by core */
     bool is_uncancellable; /* set by the poster: only the close of the endpoint
                             * cancels it */
-    struct amg_mem *mem;   /* by the poster of a put or get: the registration of
+    struct amg_mem *mem;   /* set by the poster of a put or get: registration of
                             * the local memory; NULL: not known */
     hg_return_t ret;       /* valid when step is called */
     uint64_t len;          /* bytes moved or received; valid with `ret` */
@@ -55,8 +55,8 @@ struct amg_arrival {
                              * replier */
     bool is_long;           /* counted in amg_ep.held, until its handler begins
                              */
-    uint64_t token;         /* names the origin to send_reply; of a one-way
-                             * request 0, or AMG_TOKEN_ACK */
+    uint64_t token;         /* finds the origin's call; of a one-way request 0,
+                             * or AMG_TOKEN_ACK */
     /* Words of the layer that keeps the arrival, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };

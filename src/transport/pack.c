@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed messages: the choice of calls that are kept, joined or sent, and the
- * check of received ones. */
+/* Packed messages: the choice whether a call is kept, joined or sent, and the
+ * check of received messages. */
 #include "transport/pack.h"
 
 #include "base/env.h"
@@ -32,8 +32,8 @@ static void frame_write(unsigned char *body, const struct amg_pack_head *head)
     memset(body + head->len, 0, len - head->len);
 }
 
-/* Copies a call behind the calls of `kept`. The second call turns the header of
- * the first into a head. */
+/* Copies a call behind the calls of `kept`. The second call puts a head in the
+ * place of the first call's header. */
 static void pack_join(struct amg_pack *kept, const struct amg_pack *pack)
 {
     unsigned char *body = kept->body + kept->len;

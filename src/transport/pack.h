@@ -95,7 +95,7 @@ struct amg_pack_peer {
 struct amg_pack {
     struct amg_link link; /* in `kept` of the packer */
     struct amg_pack_peer *peer;
-    struct amg_pack_head head; /* of the first call; `len` is the packer's */
+    struct amg_pack_head head; /* of the first call; the packer sets `len` */
     unsigned char *body;       /* of the first call */
     uint32_t len;              /* before the post: of the body; then: of all
                                 * heads and bodies */
@@ -107,12 +107,12 @@ enum amg_pack_verdict {
     AMG_PACK_SEND,   /* the message leaves now, after a kept message */
     AMG_PACK_KEPT,   /* the packer keeps the message and its buffer */
     AMG_PACK_JOINED, /* the bytes were copied: the buffer is free */
-    AMG_PACK_FULL,   /* the kept message leaves first; then ask again */
+    AMG_PACK_FULL,   /* send the kept message, then post again */
 };
 
 /* The body of a packed message has at most `len_max` bytes, and the buffer that
- * receives it `room`, at each peer.
- * AMALGAM_PACK_BYTES is a further limit. */
+ * receives the message `room` bytes, at each peer. AMALGAM_PACK_BYTES is a
+ * further limit. */
 void amg_packer_init(
     struct amg_packer *packer, uint32_t len_max, uint32_t room);
 
@@ -133,8 +133,7 @@ static inline bool amg_packer_is_first(
 enum amg_pack_verdict amg_packer_post(struct amg_packer *packer,
     struct amg_pack_peer *peer, struct amg_pack *pack);
 
-/* A poll begins: afterwards the driver sends what it finds by
- * amg_packer_first(). */
+/* A poll begins. Next the driver sends the messages of amg_packer_first(). */
 static inline void amg_packer_turn(struct amg_packer *packer)
 {
     packer->turn++;
@@ -221,8 +220,8 @@ static inline void amg_pack_share(atomic_uint *others)
     atomic_fetch_add_explicit(others, 1u, memory_order_relaxed);
 }
 
-/* A user has finished; true: the last user has. Any thread, without a lock: the
- * release of each user pairs with the acquire of the last. */
+/* A user has finished; true: the caller is the last user. Any thread, without a
+ * lock: the release of each user pairs with the acquire of the last. */
 static inline bool amg_pack_unshare(atomic_uint *others)
 {
     if (AMG_LIKELY(atomic_load_explicit(others, memory_order_acquire) == 0))

@@ -168,7 +168,7 @@ static bool name_is_valid(const char *name)
            uri.scheme_len == strlen(name);
 }
 
-/* Are all slots set? Each is one pointer. */
+/* Are all slots set? A slot is one pointer. */
 static bool slots_are_set(const struct amg_transport *driver)
 {
     static const struct {

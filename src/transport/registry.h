@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transports by the scheme of an init string, and the networks that one opens.
- */
+/* Transports by the scheme of an init string, and lists of networks. */
 #ifndef AMG_TRANSPORT_REGISTRY_H
 #define AMG_TRANSPORT_REGISTRY_H
 
@@ -34,8 +33,8 @@ struct amg_uri_host {
 };
 
 /* Splits "[class+]proto[://rest]". HG_INVALID_ARG: NULL or empty, an empty
- * class or protocol, two classes, a character that a scheme cannot have, or
- * white space anywhere. */
+ * class or protocol, two classes, a character that a scheme cannot have, or a
+ * blank or control character anywhere. */
 hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri);
 
 /* Splits "[host][:port]", where an IPv6 host stands in brackets.
@@ -43,9 +42,9 @@ hg_return_t amg_uri_split(const char *text, struct amg_uri *ret_uri);
  * closed. */
 hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host);
 
-/* HG_PROTOCOL_ERROR, with the slot's number in the log: a slot is not set, or
- * the name or a scheme is no word of letters, digits, '_', '-', '.', ';' (and
- * one '+' in a scheme). A build with such a driver is broken. */
+/* Checks a driver. HG_PROTOCOL_ERROR, with the cause in the log: a slot is not
+ * set, or the name or a scheme is no word of letters, digits, '_', '-', '.',
+ * ';' (and one '+' in a scheme). A build with such a driver is broken. */
 hg_return_t amg_registry_check(const struct amg_transport *transport);
 
 /* The driver of `all` (ends with NULL) that opens `scheme`, or NULL. The

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 
-/* Skips used and empty segments; returns the bytes left of the current one. */
+/* Skips used and empty segments; returns the bytes left in the segment. */
 static uint64_t segment_left(struct amg_seg_iter *iter)
 {
     while (iter->segment < iter->count &&
@@ -70,8 +70,8 @@ void amg_seg_iter_skip(struct amg_seg_iter *iter, uint64_t len)
     }
 }
 
-/* Elements of a column are copied without a call: a million rows of 8 bytes
- * are gathered in a quarter of the time. */
+/* Copies elements of a column without calling memcpy(): a gather of a million
+ * rows of 8 bytes takes a quarter of the time. */
 static inline void bytes_copy(void *to, const void *from, uint64_t len)
 {
     if (len == sizeof(uint64_t))

@@ -2,7 +2,7 @@
 /* Iterator over the bytes of a list of segments.
  *
  * Adjacent segments count as one run. Empty segments are skipped. No function
- * reads beyond the end of a list: longer requests end there. */
+ * reads beyond the end of a list: longer requests stop at the end. */
 #ifndef AMG_TRANSPORT_SEG_ITER_H
 #define AMG_TRANSPORT_SEG_ITER_H
 
@@ -83,7 +83,7 @@ static inline bool amg_seg_iter_is_here(
            len <= iter->segments[iter->segment].len - iter->into;
 }
 
-/* Are the next `len` bytes there, and in one run? */
+/* Has the list `len` more bytes, in one run? */
 static inline bool amg_seg_iter_is_whole(
     const struct amg_seg_iter *iter, uint64_t len)
 {

@@ -6,7 +6,7 @@
  * itself.
  *
  * An address is "self://PID-NONCE", where the nonce is drawn for each domain:
- * the string of another process, or of a closed class, never matches.
+ * so the string of another process, or of a closed class, never matches.
  *
  * A key is a cookie of the table, which is reused, and a serial number, which
  * is not: so the key of unregistered memory finds nothing. Serial numbers have
@@ -162,7 +162,7 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
     return HG_SUCCESS;
 }
 
-/* The only peer is this process; its domain stands for it. */
+/* The only peer is this process; the domain stands for the peer. */
 static struct amg_peer *peer_of(const struct amg_domain *domain)
 {
     return (struct amg_peer *)(uintptr_t)amg_self_domain_of(domain);

@@ -76,8 +76,8 @@ static inline struct amg_self_ep *amg_self_ep_of(struct amg_ep *ep)
 
 extern const struct amg_transport amg_self_transport;
 
-/* Is `key` that of memory which this domain exposes now, with these segments?
- * Then the segments are addresses of this process. */
+/* Does this domain expose memory with this key and these segments now? If so,
+ * the segments are addresses of this process. */
 bool amg_self_mem_is(const struct amg_domain *domain, const struct amg_key *key,
     const struct amg_segment *segments, uint32_t count);
 

@@ -3,8 +3,8 @@
  *
  * A message is encoded into a buffer of the pool, and that buffer is queued at
  * the target endpoint: nothing is copied. A small call takes the lock four
- * times: request, poll, reply, poll. The reply to a cancelled call returns the
- * credit, and is dropped.
+ * times: request, poll, reply, poll. The driver drops the reply to a cancelled
+ * call, and takes the credit back.
  *
  * The state of an endpoint is one word: the number of entries of its two lists,
  * and whether a thread blocks on its descriptor. So an empty poll reads one
@@ -30,7 +30,7 @@ enum {
 struct self_msg {
     struct amg_link kept; /* in the pool */
     struct amg_buf buf;
-    struct amg_arrival arrival; /* for requests, like all below */
+    struct amg_arrival arrival; /* of a request, like `post` */
     struct amg_self_msgs *msgs;
     struct amg_post post;
     uint8_t target_context;
@@ -89,7 +89,7 @@ static inline void request_arrive_locked(
     amg_self_add_entry_locked(target);
 }
 
-/* Sends a request that had to wait, or that has no target. */
+/* Sends a request that request_send_now_locked() could not send. */
 static hg_return_t request_send_locked(
     struct amg_calls *calls, struct amg_post *post)
 {
@@ -209,7 +209,7 @@ static bool len_is_right(const struct amg_buf *buf, uint32_t len)
     return false;
 }
 
-/* Sends a request at once. False: no target or credit; nothing has changed. */
+/* Sends a request at once. False: no target, credit or slot; no change. */
 static AMG_INLINE bool request_send_now_locked(struct amg_ep *ep,
     struct amg_target to, struct self_msg *msg, bool wants_reply,
     struct amg_op *op)

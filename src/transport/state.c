@@ -40,7 +40,7 @@ void amg_state_begin(struct amg_state *state, const char *part)
     state->is_full = false;
 }
 
-/* Printed with the first item: a peer without items needs no name. */
+/* Prints the subject, with the first item: without items there is no line. */
 static void subject_print(struct amg_state *state)
 {
     char name[AMG_PEER_NAME_CAP];
@@ -74,8 +74,8 @@ void amg_state_end(struct amg_state *state)
     state->lacked++;
 }
 
-/* Calls that have left and are not answered: the cancelled ones, or all
- * others. */
+/* Calls that have left and are not answered: the cancelled calls, or all other
+ * calls. */
 static size_t asked_count_locked(
     const struct amg_calls *calls, uint32_t owner, bool is_cancelled)
 {

@@ -48,7 +48,7 @@ struct amg_state {
     const char *part;
     const struct amg_calls *calls;    /* of `peer` */
     const struct amg_flow_peer *peer; /* NULL: the line is about the part */
-    size_t begin;                     /* of its text */
+    size_t begin;                     /* of the line in `text` */
     unsigned items;
     bool is_full; /* the line lacks room */
 };
@@ -58,7 +58,7 @@ struct amg_state {
 void amg_state_init(struct amg_state *state, char *text, size_t cap, int rank);
 
 /* Begins a line about a part of the library, which ends with amg_state_end().
- * `part` must live until then. */
+ * `part` must live until that call. */
 void amg_state_begin(struct amg_state *state, const char *part);
 /* Begins a line about a peer, `owner` in the table of calls, with what the
  * call engine has under way there. The caller holds the lock of the domain

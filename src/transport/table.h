@@ -47,7 +47,7 @@ static inline bool amg_table_has_room(const struct amg_table *table)
     return table->free != table->cap;
 }
 
-/* Gives `object` (not NULL) a cookie, valid for `owner`. There is room. */
+/* Gives `object` (not NULL) a cookie, valid for `owner`. The table has room. */
 static inline uint32_t amg_table_put(
     struct amg_table *table, void *object, uint32_t owner)
 {

@@ -61,8 +61,8 @@ struct amg_nic_id {
 /* Options of a driver whose medium is that of a job (MPI). */
 struct amg_open_job {
     const void *comm; /* a `const MPI_Comm *`, or NULL for the world */
-    /* Protocol of the internode transport if another driver has it, for the
-     * ranks to compare; or NULL. */
+    /* Protocol of the internode transport if that is another driver's; the
+     * ranks compare the protocols. Or NULL. */
     const char *internode;
 };
 
@@ -72,11 +72,11 @@ struct amg_open_nic {
     const char *auth_key;  /* key of the job at the network, or NULL */
     uint8_t addr_format;   /* value of enum na_addr_format */
     bool no_block;         /* no thread will block: no descriptor is needed */
-    /* Chooses one of several equal NICs for this process: returns the index, or
-     * `count` if the machine description has none of them; `turn`: number of
-     * processes of this node that chose before. For a driver that may choose
-     * because the user did not: a call may take milliseconds. Writes the reason
-     * into `ret_why`, in words. NULL: not known. */
+    /* Chooses one of several equal NICs for this process, when the user has
+     * named none: returns the index, or `count` if the machine description has
+     * none of these NICs; writes the reason into `ret_why`, in words. `turn`:
+     * number of processes of this node that chose before. May take
+     * milliseconds. NULL: the distances of NICs are not known. */
     uint32_t (*nearest)(const struct amg_nic_id *nics, uint32_t count,
         uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
     uint32_t turn;
@@ -91,11 +91,11 @@ struct amg_open {
     /* All peers are ranks of one job, and close together with the main domain:
      * so a rank is quiet only when all its calls and accesses have ended. */
     bool is_joined;
-    /* Remains of dead processes are removed by another process of this node,
-     * which opens the same medium now. */
+    /* Another process of this node, which opens the same medium now, removes
+     * what dead processes left. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
-    uint32_t credits;      /* unanswered requests per peer, 0 the default */
+    uint32_t credits;      /* unanswered requests per peer; 0: the default */
     uint32_t max_contexts; /* endpoints that will be open at once, >= 1 */
     const struct amg_area *area; /* lives as long as the domain; NULL: none */
     struct amg_open_job job;
@@ -108,17 +108,17 @@ struct amg_limits {
     uint32_t reply_len;   /* payload bytes of an eager reply */
     uint32_t credits;     /* unanswered requests per peer */
     bool is_spinning;     /* true: there is no descriptor, so a wait polls */
-    bool must_yield;      /* ranks of this node outnumber its cores */
+    bool must_yield;      /* a wait must leave its core to senders */
     bool reaches_self;    /* a request to its own address arrives */
-    /* Only threads of the program may call the medium, no service threads:
-     * their posts wait for the next poll by a thread of the program. */
+    /* Only threads of the program may call the medium: posts of service threads
+     * wait for the next poll by a thread of the program. */
     bool is_user_bound;
 };
 
 struct amg_domain {
     const struct amg_transport *transport;
-    /* Puts and gets cost less if their local memory is registered, too, and the
-     * operation names it. Constant. */
+    /* Puts and gets cost less if their local memory is registered, too, and
+     * `mem` of the operation is set. Constant. */
     bool wants_mem;
     /* NIC that leads out of this machine; NULL: not known. Constant; owned by
      * the driver. */
@@ -136,7 +136,7 @@ struct amg_domain {
     void (*stopped)(void *arg);
     void *stopped_arg;
     /* Makes progress on all endpoints; the results wait for their next polls.
-     * NULL: peers that wait in unreg() do not need it. Constant. */
+     * NULL: peers that wait in unreg() need no progress here. Constant. */
     void (*progress)(struct amg_domain *domain);
     /* Set by core: makes progress on the other open domains of the process. A
      * driver that waits for a peer calls it repeatedly, without a lock: the
@@ -152,8 +152,8 @@ struct amg_domain {
 struct amg_ep {
     const struct amg_transport *transport;
     struct amg_domain *domain;
-    /* 0 while a poll would find nothing, so that the caller may skip it;
-     * relaxed. NULL: the driver cannot know. The pointer is constant. */
+    /* 0 while a poll would find nothing: the caller may skip the poll; relaxed.
+     * NULL: the driver cannot know. The pointer is constant. */
     const atomic_uint *pending;
     /* Messages that wait for further calls to join them (transport/pack.h), and
      * leave with the next poll; relaxed. NULL: there are never any. The pointer
@@ -161,10 +161,10 @@ struct amg_ep {
     const atomic_uint *kept;
     /* Bytes of long requests (get_long_buf) that are arriving, or wait for
      * their handler: beyond AMALGAM_MAX_PENDING_BYTES the driver leaves further
-     * requests at their origin. The driver adds them, core subtracts each
-     * arrival with `is_long` by amg_arrival_begin(), and release() the others.
-     * Relaxed: a count, which publishes nothing. Valid until the domain is
-     * closed. NULL: no arrival has `is_long`. The pointer is constant. */
+     * requests at their origin. The driver adds the bytes; amg_arrival_begin()
+     * subtracts them when a handler begins, else release() does. Relaxed: a
+     * count, which publishes nothing. Valid until the domain is closed. NULL:
+     * no arrival has `is_long`. The pointer is constant. */
     atomic_uint_fast64_t *held;
     uint8_t context_id;
 };
@@ -183,8 +183,8 @@ static inline void amg_arrival_begin(
  * now take 1.4 times as long). Unused room is never touched. */
 enum { AMG_ROOM_FACTOR = 4 };
 
-/* Longest arguments that a long buffer takes (get_long_buf), with some room for
- * the headers; where memory is shared, the arguments are decoded in place. */
+/* Longest arguments that core puts into a long buffer (get_long_buf), and room
+ * for the headers; the buffers of a driver may be shorter. */
 enum { AMG_LONG_ARGS_LEN = 1 << 18, AMG_LONG_HEADERS_LEN = 4096 - 64 };
 
 /* Longest message that needs no buffer (request_now). */
@@ -212,8 +212,8 @@ struct amg_target {
 };
 
 /* A position in exposed memory, as the descriptor of its handle states it, in
- * addresses of the exposer. The exposer trusts none of it: the position may be
- * beyond the list, and the list too short; it refuses such an access. */
+ * addresses of the exposer. The exposer refuses the access if the position is
+ * beyond the list, or if the list is too short. */
 struct amg_remote {
     struct amg_key key;
     struct amg_seg_iter at;
@@ -241,9 +241,9 @@ struct amg_domain_ops {
         const struct amg_domain *domain, struct amg_limits *ret_limits);
     /* Announces to the peers that this process is about to close, and checks
      * whether all peers have announced that. Never blocks; HG_AGAIN: not yet,
-     * call again. HG_SUCCESS: all have, or there is none to wait for.
+     * call again. HG_SUCCESS: all have, or there is no peer to wait for.
      * HG_TIMEOUT: a peer stopped waiting; the log names the missing peers.
-     * Until then peers may send requests and access memory. */
+     * Before HG_SUCCESS peers may send requests and access memory. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
     /* Logs the peers that quiesce, or calls of this process, wait for. */
     void (*report)(struct amg_domain *domain);
@@ -252,10 +252,10 @@ struct amg_domain_ops {
      * made are given up; the log has their number. Optional before close. */
     bool (*abandon)(struct amg_domain *domain);
     /* Ends the calls of the peers: this process makes no more progress. Called
-     * again and again while the peers may make some; optional before close. */
+     * repeatedly until the peers have closed; optional before close. */
     void (*stop)(struct amg_domain *domain);
     /* Writes what is under way with each peer, and in the domain besides. Takes
-     * the locks of the driver for some microseconds, and more where many calls
+     * the locks of the driver for some microseconds, longer where many calls
      * and transfers are under way; logs nothing. */
     void (*write_state)(struct amg_domain *domain, struct amg_state *state);
     /* All endpoints are closed and all memory is unregistered. Frees the
@@ -265,9 +265,9 @@ struct amg_domain_ops {
 
 struct amg_ep_ops {
     /* Opens the endpoint of context `context_id`, which is unique within the
-     * domain; it receives from now on when the domain listens, and gets
-     * replies in any case. HG_NOMEM; HG_INVALID_ARG: id not below
-     * max_contexts, or open already. */
+     * domain. The endpoint then receives replies, and requests if the domain
+     * listens. HG_NOMEM; HG_INVALID_ARG: id not below max_contexts, or open
+     * already. */
     hg_return_t (*open)(
         struct amg_domain *domain, uint8_t context_id, struct amg_ep **ret_ep);
     /* Operations still posted complete with HG_CANCELED, in `ret_events`;
@@ -283,7 +283,7 @@ struct amg_ep_ops {
     /* The progress owner announces that it is about to block on wait_fd: from
      * now on a sender makes the descriptor readable. False: a completion or
      * arrival is there, so poll instead. An operation that ended in a post or
-     * cancel of this process counts: arm looks for it under the lock that post
+     * cancel of this process counts, too: arm checks under the lock that post
      * and cancel take (for later posts and cancels, core wakes the owner). The
      * next poll ends the announcement, and drains the descriptor. Always true
      * without a descriptor. May make system calls. */
@@ -298,7 +298,7 @@ struct amg_ep_ops {
     unsigned (*poll)(
         struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
     /* Asks a posted operation (request, reply, put or get) to end early.
-     * HG_SUCCESS: the operation will, or has ended. The reply to a cancelled
+     * HG_SUCCESS: the operation will end, or has. The reply to a cancelled
      * request becomes an arrival at any endpoint of the domain, also one that
      * is opened later; a driver whose only peer is this process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
@@ -341,18 +341,18 @@ struct amg_msg_ops {
     /* Sends the first `len` bytes of `buf` to the target, and takes `buf`. With
      * `wants_reply` the operation completes when the reply is here (`op->data`,
      * `op->len`; return it by release_reply) or the peer refused; without, when
-     * the request has left, or lies in a message that will (transport/pack.h).
-     * The driver queues a call beyond the credits of the peer, in order, until
+     * the request has left, or lies in a message that will leave (pack.h). The
+     * driver queues a call beyond the credits of the peer, in order, until
      * credits come back. On an error `buf` stays the caller's. Completes with
      * HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is gone), HG_NOENTRY
-     * (the peer has no such context open), HG_OPNOTSUPPORTED (it has, but does
-     * not listen), HG_NA_ERROR. Returns HG_MSGSIZE (longer than `buf->cap`),
+     * (the peer has no such context open), HG_OPNOTSUPPORTED (the peer does not
+     * listen), HG_NA_ERROR. Returns HG_MSGSIZE (longer than `buf->cap`),
      * HG_NOMEM, HG_OPNOTSUPPORTED (this thread may not use the medium).
      *
-     * Without `wants_reply` `op` may be NULL: then nothing completes, and the
+     * Without `wants_reply`, `op` may be NULL: then nothing completes, and the
      * request does not wait for a credit or room. Instead the call returns
-     * HG_AGAIN if earlier requests to the peer wait, else HG_BUSY; and the
-     * codes that otherwise complete the operation. */
+     * HG_AGAIN if earlier requests to the peer wait, HG_BUSY if there is no
+     * credit or room, or a code that would complete the operation. */
     hg_return_t (*send_request)(struct amg_ep *ep, struct amg_target to,
         struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
     /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply
@@ -371,13 +371,13 @@ struct amg_msg_ops {
         const void *bytes, uint32_t len);
     /* Sends a one-way request of the library itself, of at most AMG_NOW_LEN
      * bytes; AMG_NOW_LEN bytes can be read at `bytes`. The request takes no
-     * credit, so it does not wait behind requests that do: the target may need
-     * it to answer one of them. Completion and errors as send_request. */
+     * credit, and waits for none: the target may need the request to answer
+     * requests that took credits. Completion and errors as send_request. */
     hg_return_t (*send_ack)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, struct amg_op *op);
     /* The bytes of an arrival, or of a reply, are no longer needed. The credit
      * of a one-way request goes back here. Valid until the domain is closed,
-     * also after the endpoint was. */
+     * also after the endpoint was closed. */
     void (*release)(struct amg_ep *ep, struct amg_arrival *arrival);
     void (*release_reply)(struct amg_ep *ep, struct amg_op *op);
 };
@@ -397,20 +397,20 @@ struct amg_bulk_ops {
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
     /* Moves `len` bytes (> 0, any 64 bit length), starting at `local`, to
-     * exposed memory of `to.peer`; completes when they are *there*. On both
-     * sides the bytes may be in several segments. `local` and `remote` are not
-     * kept, but the lists they point to stay as they are until the operation
-     * completes. The caller may drop its reference to the peer when put() has
-     * returned. The progress of context `to.context_id` serves the access.
-     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
-     * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
-     * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
+     * exposed memory of `to.peer`; completes when they are in that memory. On
+     * both sides the bytes may be in several segments. `local` and `remote` are
+     * not kept, but the lists they point to stay as they are until the
+     * operation completes. The caller may drop its reference to the peer when
+     * put() has returned. The progress of context `to.context_id` serves the
+     * access. Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
+     * exposed for writing), HG_OVERFLOW (outside what is exposed; nothing was
+     * moved), HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
      * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_target to,
         const struct amg_seg_iter *local, const struct amg_remote *remote,
         uint64_t len, struct amg_op *op);
-    /* Moves bytes the other way; completes when they are *here*. */
+    /* Moves bytes the other way; completes when they are in local memory. */
     hg_return_t (*get)(struct amg_ep *ep, struct amg_target to,
         const struct amg_seg_iter *local, const struct amg_remote *remote,
         uint64_t len, struct amg_op *op);

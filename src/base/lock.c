@@ -101,8 +101,8 @@ void amg_back_off(unsigned tries)
 /* Measured on two cores, uncontended lock and unlock: 7 ns here, 17 ns with a
  * pthread mutex; a round trip takes ten locks. Holders of a leaf lock never
  * block, so a waiter that fails after a short spin waits for a holder that is
- * preempted or copies data. The waiter marks the lock and sleeps; a holder that
- * finds the mark when it unlocks wakes the waiter.
+ * preempted or copies data. Then the waiter marks the lock and sleeps; a holder
+ * that finds the mark when it unlocks wakes the waiter.
  *
  * The holder reads the mark and then frees the lock by a plain store, so a mark
  * set between read and store is lost. Then the waiter sleeps for SLEEP_NS, no
@@ -119,7 +119,7 @@ static bool lock_take(struct amg_lock *lock, unsigned word)
                memory_order_acquire, memory_order_relaxed);
 }
 
-/* Sleeps until the lock was unlocked, if its holder sees the mark. */
+/* Sleeps for SLEEP_NS at most; a holder that sees the mark ends the sleep. */
 static void lock_sleep(struct amg_lock *lock)
 {
     unsigned from = AMG_LOCK_HELD;

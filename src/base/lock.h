@@ -108,8 +108,8 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
                         &(lock)->held, memory_order_relaxed) != AMG_LOCK_FREE)
 
 /* A hint to the core; `line` may be any address. gcc's builtin asks for
- * ownership only with an option that names processors; processors without such
- * a prefetch ignore the instruction. */
+ * ownership only with options such as -march; processors without prefetchw
+ * ignore the instruction. */
 static inline void amg_prefetch_to_write(const void *line)
 {
 #ifdef __x86_64__

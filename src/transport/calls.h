@@ -41,8 +41,8 @@
  *   buffer           a post                     the medium's rules: a waiting
  *                                               post needs no buffer of a
  *                                               pool (shm/shm_buf.c)
- *   place in a       a post                     the older posts have left; each
- *   queue                                       has its own wait for a credit
+ *   place in a       a post                     the older posts have left, each
+ *   queue                                       after its wait for a credit
  *
  * The target's program decides when it answers, and its answer may depend on
  * messages of the library (ACKs, credits, refusals, transfers). So these take
@@ -115,7 +115,7 @@ struct amg_calls_ops {
     /* Sends the peer a message that only carries the credits owed to it, with
      * amg_calls_note_locked() as its cookie. False: not possible now. */
     bool (*pay)(struct amg_calls *calls, struct amg_flow_peer *peer);
-    /* The source of log lines, and the name of a peer in them. */
+    /* The source (outlet) of log lines, and the name of a peer in log lines. */
     const char *source;
     void (*name)(const struct amg_calls *calls,
         const struct amg_flow_peer *peer, char ret_text[AMG_PEER_NAME_CAP]);
@@ -340,7 +340,7 @@ static inline bool amg_calls_owe_locked(
 {
     return amg_flow_owe(&calls->flow, peer) && calls->ops->pay(calls, peer);
 }
-/* The note that is due to the peer, for the cookie of a message of `pay`. */
+/* The note due to the peer, which a message of `pay` carries as its cookie. */
 static inline uint32_t amg_calls_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {

@@ -74,8 +74,8 @@ static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
 struct amg_events {
     struct amg_list done;
     struct amg_list arrived;
-    /* A peer made progress that completes nothing here, like a fragment of its
-     * own transfer: more may follow soon, so a wait should keep polling. */
+    /* A peer made progress that completes nothing here, such as a fragment of
+     * the peer's transfer: more may follow, so a wait should keep polling. */
     bool has_moved;
 };
 

@@ -91,7 +91,7 @@ struct amg_open {
     /* All peers are ranks of one job, and close together with the main domain:
      * so a rank is quiet only when all its calls and accesses have ended. */
     bool is_joined;
-    /* Another process of this node, which opens the same medium now, removes
+    /* The first rank of this node, which opens the same medium now, removes
      * what dead processes left. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
@@ -109,7 +109,7 @@ struct amg_limits {
     uint32_t credits;     /* unanswered requests per peer */
     bool is_spinning;     /* true: there is no descriptor, so a wait polls */
     bool must_yield;      /* a wait must leave its core to senders */
-    bool reaches_self;    /* a request to its own address arrives */
+    bool reaches_self;    /* a process can send requests to itself */
     /* Only threads of the program may call the medium: posts of service threads
      * wait for the next poll by a thread of the program. */
     bool is_user_bound;

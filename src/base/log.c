@@ -62,9 +62,9 @@ static struct hg_log_outlet outlets[] = {
 enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
 
 static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
-/* Guards outlet settings, except `outlet_loudest`; no log line takes it. */
+/* Guards the outlet settings below; no thread takes the mutex for a line. */
 static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* Guards the settings of log_*() below; held while the log function runs. */
+/* Guards log_who, log_print, log_streams; held while the log function runs. */
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static HG_LIST_HEAD(hg_log_outlet)
     outlets_of_programs = HG_LIST_HEAD_INITIALIZER(outlets_of_programs);

@@ -40,7 +40,7 @@ void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
 /* amg_pool_init() with memory of an attic; amg_pool_fini() returns it there. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
-/* Frees the kept objects, or gives them to the attic; no other is in use. */
+/* Frees kept objects, or gives them to the attic. No other object is in use. */
 void amg_pool_fini(struct amg_pool *pool);
 /* Calls `fn` for each kept object, to release what the object owns. No other
  * thread uses the pool. */

@@ -126,7 +126,7 @@ struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
     unsigned checks;    /* checks so far; the first only begins a period */
-    unsigned named;     /* silent peers that this check found */
+    unsigned named;     /* peers due for a line in this check */
 };
 
 /* State of the watch over one peer, which embeds it. */

@@ -322,10 +322,10 @@ bool amg_margo_config_read(const struct margo_init_info *info,
             mode);
         goto free_config;
     }
-    if (address == NULL && info->hg_class == NULL) {
+    if (address == NULL && info->hg_class == NULL && info->hg_context == NULL) {
         amg_margo_log_write(&log, MARGO_LOG_ERROR,
             "the address is NULL; it names a transport, for instance \"tcp\" "
-            "or \"na+sm\", or a class is given");
+            "or \"na+sm\", or a class or a context is given");
         goto free_config;
     }
     if (!fields_read(&log, mode, &config) ||

@@ -77,21 +77,18 @@ static hg_class_t *string_open(
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;
-    struct hg_init_info hg_init = mid->config->hg_init;
+    const struct hg_init_info *hg_init = &mid->config->hg_init;
     bool is_listening = args->mode == MARGO_SERVER_MODE;
 
     mid->hg_class = info->hg_class;
     if (mid->hg_class == NULL && info->hg_context != NULL)
         mid->hg_class = HG_Context_get_class(info->hg_context);
     mid->owns_class = mid->hg_class == NULL;
-    /* Margo's own threads make the progress. */
-    hg_init.na_init_info.progress_mode |=
-        AMALGAM_NA_PROGRESS(AMALGAM_PROGRESS_CALLER, AMALGAM_WAIT_AUTO);
     if (args->opener != NULL)
         mid->hg_class = args->opener->open(
-            args->opener->arg, args->address, is_listening, &hg_init);
+            args->opener->arg, args->address, is_listening, hg_init);
     else if (mid->owns_class)
-        mid->hg_class = string_open(args->address, is_listening, &hg_init);
+        mid->hg_class = string_open(args->address, is_listening, hg_init);
     if (mid->hg_class == NULL) {
         const char *opened = amg_init_plan_info(args->address);
         bool is_of_env = opened != args->address && strcmp(opened, "auto") != 0;

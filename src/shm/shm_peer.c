@@ -155,12 +155,12 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     amg_map_remove(&domain->peers, peer->region.incarnation);
     amg_list_remove(&peer->all);
-    if (amg_link_is_listed(&peer->blocked))
-        amg_list_remove(&peer->blocked);
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     AMG_ASSERT(peer->bulk.bounce_used == 0);
     amg_shm_peer_bulk_fini(&peer->bulk);
-    amg_shm_links_fini_locked(peer);
+    amg_shm_links_fini_locked(peer); /* a failed wakeup lists the peer */
+    if (amg_link_is_listed(&peer->blocked))
+        amg_list_remove(&peer->blocked);
     amg_shm_peer_pidfd_close_locked(peer);
     if (peer != domain->self)
         amg_shm_region_fini(&peer->region);

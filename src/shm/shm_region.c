@@ -33,6 +33,7 @@
 
 enum {
     NAME_TRIES = 100000,
+    RESERVE_TRIES = 100,
     WORD_ROOM = AMG_SHM_LINE, /* for the random word of node memory */
 };
 
@@ -265,7 +266,12 @@ static hg_return_t open_failure(int error)
 /* Reserves pages of the file; false, and `errno`: too few pages are left. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
-    errno = posix_fallocate(fd, (off_t)at, (off_t)len);
+    /* A process that gets signals all the time may go on without its pages. */
+    for (unsigned tries = 0; tries < RESERVE_TRIES; tries++) {
+        errno = posix_fallocate(fd, (off_t)at, (off_t)len);
+        if (errno != EINTR)
+            break;
+    }
     return errno != ENOSPC && errno != ENOMEM;
 }
 

@@ -54,8 +54,9 @@ static inline int amg_refs_spare(const atomic_int *spare)
 static inline bool amg_refs_are_last(
     const atomic_int *refs, int count, const atomic_int *spare)
 {
-    return atomic_load_explicit(refs, memory_order_acquire) ==
-           count + amg_refs_spare(spare);
+    int before = atomic_load_explicit(refs, memory_order_acquire);
+
+    return before == count + amg_refs_spare(spare);
 }
 
 /* amg_refs_unref() for `count` references that are probably not the last. */

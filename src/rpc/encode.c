@@ -21,84 +21,86 @@ struct fetch {
     struct hg_bulk *local;
 };
 
-/* The driver's longer buffers for the arguments of one message. The struct owns
- * the buffers until one becomes the buffer of the message. */
-struct long_bufs {
-    struct amg_proc_memory base;
-    const struct hg_handle *handle;
-    uint32_t head_len; /* bytes before the arguments */
-    uint32_t tail_len; /* bytes behind the arguments */
-    struct amg_buf *buf;
-    struct amg_buf *old; /* previous buffer, until its bytes are in `buf` */
+/* An encoding of arguments, on the stack. Owns the driver's longer buffers
+ * until one becomes the buffer of the message. */
+struct encoding {
+    struct hg_proc proc;
+    struct amg_message *message;
+    struct amg_buf *buf; /* longer buffer, or NULL */
+    struct amg_buf *old; /* previous one, until its bytes are in `buf` */
 };
 
-static void *long_place(const struct long_bufs *bufs, const struct amg_buf *buf)
+static bool is_summed(const struct hg_handle *handle)
 {
-    return (char *)buf->data + bufs->head_len;
+    return amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
+           HG_CHECKSUM_RPC_PAYLOAD;
 }
 
-static void long_put(struct long_bufs *bufs, struct amg_buf **buf)
+static void *long_place(
+    const struct encoding *encoding, const struct amg_buf *buf)
 {
-    struct amg_ep *ep = amg_handle_ep(bufs->handle);
+    return (char *)buf->data + AMG_HEADER_LEN + encoding->message->user_len;
+}
+
+static void long_put(const struct hg_handle *handle, struct amg_buf **buf)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
 
     if (*buf != NULL)
         ep->transport->msg.put_buf(ep, *buf);
     *buf = NULL;
 }
 
-static void long_bufs_fini(struct long_bufs *bufs)
+static void *long_alloc(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
 {
-    long_put(bufs, &bufs->buf);
-    long_put(bufs, &bufs->old);
-}
-
-static void *long_alloc(
-    struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap)
-{
-    struct long_bufs *bufs = amg_container_of(memory, struct long_bufs, base);
-    struct amg_ep *ep = amg_handle_ep(bufs->handle);
-    uint32_t around_len = bufs->head_len + bufs->tail_len;
+    struct encoding *encoding = amg_container_of(proc, struct encoding, proc);
+    const struct hg_handle *handle = proc->handle;
+    struct amg_ep *ep = amg_handle_ep(handle);
+    /* Bytes before the arguments, and behind. */
+    uint32_t around_len = AMG_HEADER_LEN + encoding->message->user_len +
+                          (is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0);
     struct amg_buf *buf = NULL;
 
-    if (bufs->handle->info.hg_class->plan.no_overflow ||
+    if (handle->info.hg_class->plan.no_overflow ||
         len > AMG_LONG_ARGS_LEN + AMG_LONG_HEADERS_LEN ||
-        ep->transport->msg.get_long_buf(ep, bufs->handle->addr.peer,
+        ep->transport->msg.get_long_buf(ep, handle->addr.peer,
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(bufs, &bufs->old); /* set if a proc callback took that buffer */
-    bufs->old = bufs->buf;
-    bufs->buf = buf;
+    long_put(handle, &encoding->old); /* set if a proc callback took it */
+    encoding->old = encoding->buf;
+    encoding->buf = buf;
     *ret_cap = buf->cap - around_len;
-    return long_place(bufs, buf);
+    return long_place(encoding, buf);
 }
 
-static void long_free(struct amg_proc_memory *memory, void *ptr)
+static void long_free(struct hg_proc *proc, void *ptr)
 {
-    struct long_bufs *bufs = amg_container_of(memory, struct long_bufs, base);
+    struct encoding *encoding = amg_container_of(proc, struct encoding, proc);
 
-    if (bufs->old != NULL && ptr == long_place(bufs, bufs->old))
-        long_put(bufs, &bufs->old);
-    else if (bufs->buf != NULL && ptr == long_place(bufs, bufs->buf))
-        long_put(bufs, &bufs->buf);
+    if (encoding->old != NULL && ptr == long_place(encoding, encoding->old))
+        long_put(proc->handle, &encoding->old);
+    else if (encoding->buf != NULL &&
+             ptr == long_place(encoding, encoding->buf))
+        long_put(proc->handle, &encoding->buf);
     else
         amg_mem_free(ptr);
 }
 
 /* Makes the longer buffer the buffer of the message, if the arguments are in
  * the longer one; returns the place of the arguments, or NULL. */
-static char *long_take(
-    struct long_bufs *bufs, struct hg_proc *proc, struct amg_message *message)
+static char *long_take(struct encoding *encoding)
 {
-    char *extra = hg_proc_get_extra_buf(proc);
+    struct hg_proc *proc = &encoding->proc;
 
-    if (bufs->buf == NULL || extra != long_place(bufs, bufs->buf))
+    if (encoding->buf == NULL ||
+        proc->extra != long_place(encoding, encoding->buf))
         return NULL;
-    hg_proc_set_extra_buf_is_mine(proc, 1); /* taken from the proc */
-    long_put(bufs, &message->buf);
-    message->buf = bufs->buf;
-    bufs->buf = NULL;
-    return extra;
+    proc->extra_is_taken = true;
+    long_put(proc->handle, &encoding->message->buf);
+    encoding->message->buf = encoding->buf;
+    encoding->buf = NULL;
+    return proc->extra;
 }
 
 /* Exposes the extra buffer of `proc`, and writes its length, its sum if
@@ -291,78 +293,91 @@ void amg_rpc_sum(void *args, uint32_t len)
 }
 
 /* Room for arguments: the buffer; with no_overflow at most the eager limit. */
-static uint64_t args_cap(const struct hg_handle *handle,
+static uint32_t args_cap(const struct hg_handle *handle,
     const struct amg_buf *buf, uint32_t around_len)
 {
     const hg_class_t *cls = handle->info.hg_class;
-    uint32_t eager =
-        handle->is_incoming ? cls->limits.reply_len : cls->limits.request_len;
+    uint32_t cap = buf->cap;
 
-    if (cls->plan.no_overflow && eager < buf->cap)
-        return eager - around_len;
-    return buf->cap - around_len;
+    if (!AMG_LIKELY(!cls->plan.no_overflow)) {
+        uint32_t eager = handle->is_incoming ? cls->limits.reply_len
+                                             : cls->limits.request_len;
+
+        cap = eager < cap ? eager : cap;
+    }
+    return cap - around_len;
+}
+
+/* After an encoding that has exceeded the buffer of the message: sends along a
+ * longer buffer, or exposes the arguments. `*room`, with `cap` bytes, becomes
+ * the place of the bytes in the message, `*room_len` their number. */
+AMG_NOINLINE static hg_return_t long_finish(struct encoding *encoding,
+    struct amg_args *args, uint64_t cap, char **room, uint32_t *room_len)
+{
+    struct hg_handle *handle = encoding->proc.handle;
+    char *place = long_take(encoding);
+
+    amg_counters_add(&handle->info.context->counters,
+        handle->is_incoming ? AMG_COUNT_LONG_REPLIES : AMG_COUNT_LONG_REQUESTS);
+    if (place != NULL) {
+        *room = place;
+        return HG_SUCCESS;
+    }
+    args->is_summed = is_summed(handle);
+    encoding->message->flags = AMG_HEADER_MORE;
+    return overflow_expose(handle, &encoding->proc, *room, cap, args, room_len);
+}
+
+AMG_NOINLINE static void long_fini(struct encoding *encoding)
+{
+    amg_proc_fini(&encoding->proc);
+    long_put(encoding->proc.handle, &encoding->buf);
+    long_put(encoding->proc.handle, &encoding->old);
 }
 
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message)
 {
+    static const struct amg_proc_memory memory = {long_alloc, long_free};
     uint32_t head_len = AMG_HEADER_LEN + message->user_len;
-    bool is_summed = amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
-                     HG_CHECKSUM_RPC_PAYLOAD;
-    uint32_t tail_len = is_summed ? AMG_HEADER_TAIL_LEN : 0;
+    uint32_t tail_len = is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0;
     char *room = (char *)message->buf->data + head_len;
-    uint64_t cap = args_cap(handle, message->buf, head_len + tail_len);
+    uint32_t cap = args_cap(handle, message->buf, head_len + tail_len);
     uint32_t room_len = 0;
-    struct long_bufs bufs = {.base = {long_alloc, long_free},
-        .handle = handle,
-        .head_len = head_len,
-        .tail_len = tail_len};
-    struct hg_proc proc;
+    struct encoding encoding;
     hg_return_t rc = HG_SUCCESS;
 
-    amg_proc_init(&proc, handle->info.hg_class, room, cap, HG_ENCODE);
-    proc.handle = handle;
-    proc.flags = proc_flags(handle);
-    proc.memory = &bufs.base;
-    rc = proc_cb(&proc, user);
-    if (rc == HG_SUCCESS)
-        rc = hg_proc_flush(&proc);
-    if (rc != HG_SUCCESS) {
+    amg_proc_init(&encoding.proc, handle->info.hg_class, room, cap, HG_ENCODE);
+    encoding.proc.handle = handle;
+    encoding.proc.flags = proc_flags(handle);
+    encoding.proc.memory = &memory;
+    encoding.message = message;
+    encoding.buf = NULL;
+    encoding.old = NULL;
+    rc = proc_cb(&encoding.proc, user);
+    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         AMG_LOG_ERROR("rpc",
             "the proc of RPC id 0x%llx could not encode its arguments",
             (unsigned long long)handle->info.id);
         goto fini_proc;
     }
-    args->len = hg_proc_get_size_used(&proc);
+    args->len = amg_proc_used(&encoding.proc);
     room_len = (uint32_t)args->len;
-    if (!AMG_LIKELY(proc.extra == NULL)) {
-        char *place = long_take(&bufs, &proc, message);
-
-        amg_counters_add(&handle->info.context->counters,
-            handle->is_incoming ? AMG_COUNT_LONG_REPLIES
-                                : AMG_COUNT_LONG_REQUESTS);
-        if (place != NULL) {
-            room = place;
-        } else {
-            args->is_summed = is_summed;
-            rc = overflow_expose(handle, &proc, room, cap, args, &room_len);
-            if (rc != HG_SUCCESS)
-                goto fini_proc;
-            message->flags = AMG_HEADER_MORE;
-        }
+    if (!AMG_LIKELY(encoding.proc.extra == NULL)) {
+        rc = long_finish(&encoding, args, cap, &room, &room_len);
+        if (rc != HG_SUCCESS)
+            goto fini_proc;
     }
     message->len += room_len;
-    if (is_summed) {
+    if (!AMG_LIKELY(tail_len == 0)) {
         amg_rpc_sum(room, room_len);
         message->len += AMG_HEADER_TAIL_LEN;
         message->flags |= AMG_HEADER_SUMMED;
     }
 
 fini_proc:
-    if (AMG_LIKELY(proc.extra == NULL))
-        return rc;
-    amg_proc_fini(&proc);
-    long_bufs_fini(&bufs);
+    if (!AMG_LIKELY(encoding.proc.extra == NULL))
+        long_fini(&encoding);
     return rc;
 }
 

@@ -23,21 +23,16 @@ static hg_size_t proc_size(const struct hg_proc *proc)
 
 static hg_size_t proc_left(const struct hg_proc *proc)
 {
-    return (hg_size_t)(proc->limit - proc->at.pos);
-}
-
-static hg_size_t proc_used(const struct hg_proc *proc)
-{
-    return proc_size(proc) - proc_left(proc);
+    return proc_size(proc) - amg_proc_used(proc);
 }
 
 /* Allocates at least `*size` bytes; `*size` becomes their number. */
-static void *extra_alloc(const struct hg_proc *proc, hg_size_t *size)
+static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;
 
     if (proc->memory != NULL)
-        extra = proc->memory->alloc(proc->memory, *size, size);
+        extra = proc->memory->alloc(proc, *size, size);
     if (extra != NULL)
         return extra;
     *size = (*size + PAGE_LEN - 1) / PAGE_LEN * PAGE_LEN;
@@ -47,18 +42,17 @@ static void *extra_alloc(const struct hg_proc *proc, hg_size_t *size)
 void amg_proc_drop_extra(struct hg_proc *proc)
 {
     if (!proc->extra_is_taken && proc->memory != NULL && proc->extra != NULL)
-        proc->memory->free(proc->memory, proc->extra);
+        proc->memory->free(proc, proc->extra);
     else if (!proc->extra_is_taken)
         amg_mem_free(proc->extra);
     proc->extra = NULL;
-    proc->extra_size = 0;
     proc->extra_is_taken = false;
 }
 
 /* Moves the encoded bytes to an extra buffer of at least `size` bytes. */
 static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
 {
-    hg_size_t used = proc_used(proc);
+    hg_size_t used = amg_proc_used(proc);
     char *grown = NULL;
 
     if (size > SIZE_MAX - PAGE_LEN)
@@ -79,7 +73,7 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
  * buffer, so that many small fields are copied only a few times. */
 static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 {
-    hg_size_t used = proc_used(proc);
+    hg_size_t used = amg_proc_used(proc);
     hg_size_t size = proc_size(proc);
     hg_size_t wanted = 0;
 
@@ -91,10 +85,12 @@ static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
     return extra_grow(proc, wanted);
 }
 
-/* Adds `len` bytes to the checksum before the cursor passes them. */
+/* Adds `len` bytes to the checksum, if there is one, before the cursor passes
+ * them. */
 static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
 {
-    proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
+    if (proc->hash != HG_NOHASH)
+        proc->sum = amg_checksum_add(proc->hash, proc->sum, data, len);
 }
 
 static void buf_set(
@@ -122,6 +118,7 @@ hg_return_t hg_proc_create(
         return HG_NOMEM;
     amg_proc_init(made, hg_class, NULL, 0, HG_FREE);
     made->hash = hash;
+    made->sum = 0;
     *proc = made;
     return HG_SUCCESS;
 }
@@ -173,7 +170,7 @@ hg_size_t hg_proc_get_size(hg_proc_t proc)
 
 hg_size_t hg_proc_get_size_used(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? proc_used(proc) : 0;
+    return proc != HG_PROC_NULL ? amg_proc_used(proc) : 0;
 }
 
 hg_size_t hg_proc_get_size_left(hg_proc_t proc)
@@ -234,7 +231,7 @@ void *hg_proc_get_extra_buf(hg_proc_t proc)
 
 hg_size_t hg_proc_get_extra_size(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? proc->extra_size : 0;
+    return proc != HG_PROC_NULL && proc->extra != NULL ? proc->extra_size : 0;
 }
 
 hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t theirs)
@@ -260,8 +257,7 @@ hg_return_t hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
         memcpy(proc->at.pos, data, data_size);
     else
         memcpy(data, proc->at.pos, data_size);
-    if (unlikely(proc->hash != HG_NOHASH))
-        sum_add(proc, proc->at.pos, data_size);
+    sum_add(proc, proc->at.pos, data_size);
     proc->at.pos += data_size;
     return HG_SUCCESS;
 }
@@ -355,5 +351,5 @@ hg_return_t hg_proc_checksum_verify(
 void hg_proc_checksum_update(hg_proc_t proc, void *data, hg_size_t data_size)
 {
     if (AMG_GIVEN(proc) && data != NULL)
-        proc->sum = amg_checksum_add(proc->hash, proc->sum, data, data_size);
+        sum_add(proc, data, data_size);
 }

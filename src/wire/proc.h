@@ -18,24 +18,22 @@
 struct amg_proc_memory {
     /* At least `len` bytes, aligned to 8; `*ret_cap` is their number. NULL: use
      * the heap. */
-    void *(*alloc)(
-        struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap);
+    void *(*alloc)(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap);
     /* Frees memory of `alloc` or of the heap. */
-    void (*free)(struct amg_proc_memory *memory, void *ptr);
+    void (*free)(struct hg_proc *proc, void *ptr);
 };
 
 /* Owned by its creator, or by the struct that embeds it; used by one thread at
  * a time. */
 struct hg_proc {
     struct hg_proc_cursor at; /* first, where the inline procs expect it */
-    char *limit;              /* end of the current buffer */
     hg_proc_hash_t hash;
-    uint64_t sum; /* of all bytes encoded or decoded */
+    uint64_t sum; /* of all bytes encoded or decoded, if there is a hash */
     char *buf;    /* buffer of the caller */
     hg_size_t size;
-    char *extra; /* NULL until needed */
-    hg_size_t extra_size;
-    struct amg_proc_memory *memory; /* NULL: the heap */
+    char *extra;                          /* NULL until needed */
+    hg_size_t extra_size;                 /* set if there is an extra buffer */
+    const struct amg_proc_memory *memory; /* NULL: the heap */
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
@@ -47,29 +45,34 @@ struct hg_proc {
 static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
 {
     proc->at.pos = pos;
-    proc->limit = limit;
     proc->at.end =
         proc->hash == HG_NOHASH && proc->at.op != HG_FREE ? limit : NULL;
 }
 
 /* Initialises a proc without checksum, handle or flags; allocates nothing.
- * `buf` may be NULL for HG_FREE, or if `size` is 0. */
+ * `buf` may be NULL if `size` is 0. */
 static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     void *buf, hg_size_t size, hg_proc_op_t op)
 {
     proc->at.op = op;
     proc->hash = HG_NOHASH;
-    amg_proc_aim(proc, buf, buf == NULL ? NULL : (char *)buf + size);
-    proc->sum = 0;
+    amg_proc_aim(proc, buf, (char *)buf + size);
     proc->buf = buf;
-    proc->size = buf == NULL ? 0 : size;
+    proc->size = size;
     proc->extra = NULL;
-    proc->extra_size = 0;
     proc->memory = NULL;
     proc->hg_class = hg_class;
     proc->handle = NULL;
     proc->flags = 0;
     proc->extra_is_taken = false;
+}
+
+/* Bytes that were encoded or decoded. */
+static inline hg_size_t amg_proc_used(const struct hg_proc *proc)
+{
+    return (
+        hg_size_t)(proc->at.pos -
+                   (AMG_LIKELY(proc->extra == NULL) ? proc->buf : proc->extra));
 }
 
 /* Frees the extra buffer unless it was handed over. */

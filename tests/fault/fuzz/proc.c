@@ -147,7 +147,8 @@ static void fields_compare(const struct fields *one, const struct fields *other)
 static void hash_set(struct hg_proc *proc, hg_proc_hash_t hash)
 {
     proc->hash = hash;
-    amg_proc_aim(proc, proc->at.pos, proc->limit);
+    proc->sum = 0;
+    amg_proc_aim(proc, proc->at.pos, proc->at.end);
 }
 
 /* Encodes the decoded values, into little room, and decodes them again. */

@@ -135,9 +135,9 @@ static unsigned heap_given;
 
 /* Holds three pages, one at a time. */
 static void *shelf_alloc(
-    struct amg_proc_memory *memory, hg_size_t len, hg_size_t *ret_cap)
+    struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
 {
-    assert_non_null(memory);
+    assert_non_null(proc->memory);
     if (len > sizeof(shelf) || shelf_taken > shelf_given)
         return NULL;
     shelf_taken++;
@@ -145,9 +145,9 @@ static void *shelf_alloc(
     return shelf;
 }
 
-static void shelf_free(struct amg_proc_memory *memory, void *ptr)
+static void shelf_free(struct hg_proc *proc, void *ptr)
 {
-    assert_non_null(memory);
+    assert_non_null(proc->memory);
     if (ptr == shelf) {
         shelf_given++;
         return;
@@ -158,7 +158,7 @@ static void shelf_free(struct amg_proc_memory *memory, void *ptr)
 
 static void test_proc_extra_buf_comes_from_memory(void **state)
 {
-    static struct amg_proc_memory memory = {shelf_alloc, shelf_free};
+    static const struct amg_proc_memory memory = {shelf_alloc, shelf_free};
     uint8_t byte = 7;
     struct hg_proc proc;
 

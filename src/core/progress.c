@@ -582,6 +582,16 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
+/* Are there messages that wait for further calls? */
+static inline bool keeps_messages(const hg_context_t *context)
+{
+    for (unsigned i = 0; context->keeps[i] != NULL; i++)
+        if (!AMG_LIKELY(atomic_load_explicit(
+                            context->keeps[i], memory_order_relaxed) == 0))
+            return true;
+    return false;
+}
+
 /* Callbacks have left messages that wait for further calls. The program may
  * compute now: polls, which sends the messages, unless an owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
@@ -596,38 +606,53 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-/* The program has run callbacks: sends their messages, tells other threads. */
-static inline void entries_left(hg_context_t *context, unsigned count)
+static inline hg_return_t trigger_result(
+    unsigned count, unsigned max_count, unsigned *ret_count)
 {
+    if (ret_count != NULL)
+        *ret_count = count;
+    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+}
+
+/* HG_Trigger() that runs callbacks, waits for them, or sends messages. */
+AMG_NOINLINE static hg_return_t trigger_any(hg_context_t *context,
+    unsigned timeout_ms, unsigned max_count, unsigned *ret_count)
+{
+    unsigned count = 0;
+
+    amg_context_drive(context);
+    count = entries_run(context, max_count);
+    if (count == 0 && max_count > 0 && timeout_ms > 0)
+        count = entries_await(context, max_count, timeout_ms);
     amg_context_send_unsent(context);
     if (count > 0) {
         atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
         if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
             ran_tell(context);
     }
-    for (unsigned i = 0; context->keeps[i] != NULL; i++)
-        if (!AMG_LIKELY(atomic_load_explicit(
-                            context->keeps[i], memory_order_relaxed) == 0)) {
-            kept_send(context);
-            return;
-        }
+    if (!AMG_LIKELY(!keeps_messages(context)))
+        kept_send(context);
+    return trigger_result(count, max_count, ret_count);
+}
+
+/* Is there nothing for HG_Trigger() to run, look at or send? */
+static inline bool trigger_is_idle(const hg_context_t *context)
+{
+    return amg_cq_is_empty(&context->cq) &&
+           amg_cq_is_empty(&context->incoming) &&
+           amg_context_look_ns(context) == AMG_CONTEXT_NEVER &&
+           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0 &&
+           !keeps_messages(context);
 }
 
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     unsigned int max_count, unsigned int *actual_count)
 {
-    unsigned count = 0;
-
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
-    amg_context_drive(context);
-    count = entries_run(context, max_count);
-    if (count == 0 && max_count > 0 && timeout > 0)
-        count = entries_await(context, max_count, timeout);
-    entries_left(context, count);
-    if (actual_count != NULL)
-        *actual_count = count;
-    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+    if (timeout > 0 || !trigger_is_idle(context))
+        return trigger_any(context, timeout, max_count, actual_count);
+    return trigger_result(0, max_count, actual_count);
 }
 
 int HG_Event_get_wait_fd(const hg_context_t *context)

@@ -309,7 +309,14 @@ static void request_wait(hg_request_t *request, struct limit *limit)
 int hg_request_wait(
     hg_request_t *request, unsigned int timeout, unsigned int *flag)
 {
-    return hg_request_waitall(1, &request, timeout, flag);
+    struct limit limit = {.timeout_ms = timeout};
+
+    if (!REQUEST_OK(request))
+        return HG_UTIL_FAIL;
+    request_wait(request, &limit);
+    if (flag != NULL)
+        *flag = request_is_done(request) ? HG_UTIL_TRUE : HG_UTIL_FALSE;
+    return HG_UTIL_SUCCESS;
 }
 
 int hg_request_waitall(int count, hg_request_t *request[], unsigned int timeout,

@@ -5,10 +5,16 @@ include "series";
 # What the table tells, in its order. Members that a choice does not have are
 # not looked at; a row that the documents do not have is left out.
 def choices: [
+    {what: "call with two ints there and back", bench: "latency", op: "rpc_ints"},
+    {what: "the same, by hg_request_wait", bench: "latency", op: "rpc_ints_request"},
+    {what: "call with a string of 20 B", bench: "latency", op: "rpc_text"},
+    {what: "call with a bulk handle", bench: "latency", op: "rpc_bulk_handle"},
+    {what: "call with 1 KiB there and back", bench: "latency", op: "rpc_echo", size: 1024},
     {what: "null call", bench: "latency", op: "rpc", size: 0},
     {what: "call with 4 KiB of input", bench: "latency", op: "rpc", size: 4096},
     {what: "arguments of twice the eager size", bench: "latency", op: "rpc_2x_both"},
     {what: "null calls, 64 in flight", bench: "rate", op: "rpc_rate", window: 64, threads: 1},
+    {what: "calls with two ints, 64 in flight", bench: "rate", op: "rpc_rate_ints", window: 64},
     {what: "null calls to a rank that computes", bench: "overlap", op: "rpc_computing"},
     {what: "null call to a rank asleep", bench: "wake", op: "wake_caller"},
     {what: "null call with 64 silent peers", bench: "silent", op: "rpc_silent"},
@@ -21,8 +27,10 @@ def choices: [
             op: "bulk_pull", size, unit}),
     {what: "one-way updates", bench: "histogram", op: "update", against: "mpi"},
     {what: "margo_forward", bench: "margo", op: "margo", size: 0},
+    {what: "margo_forward with two ints there and back", bench: "margo", op: "margo_ints"},
     {what: "margo_forward of 64 threads", bench: "margo", op: "margo_rate"},
     {what: "call by Thallium, no arguments", bench: "margo", op: "thallium_call", size: 0},
+    {what: "call by Thallium, two ints there and back", bench: "margo", op: "thallium_call", size: 8},
     {what: "call by Thallium, std::string of 64 B", bench: "margo", op: "thallium_call", size: 64},
     {what: "call by Thallium, std::vector of 4 KiB", bench: "margo", op: "thallium_call", size: 4096},
     {what: "pull of 64 KiB by a handler", bench: "margo", op: "margo_pull", size: 65536}];

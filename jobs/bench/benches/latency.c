@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The time of a call: with 0 bytes to 64 KiB of input; with twice as much as
- * fits into one message; and calls without a clock, for counting what they
- * cost.
+/* The time of a call: with arguments as programs pass them; with 0 bytes to
+ * 64 KiB of input; with twice as much as fits into one message; and calls
+ * without a clock, for counting what they cost.
  *
  * The reply is empty. Sizes beyond one message are measured as a user gets
  * them: the target pulls such an input before it serves the call. */
@@ -10,12 +10,15 @@
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/watch.h"
+#include "jobs/bench/raw/args.h"
 #include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/fabric.h"
 
 enum {
     SIZE_MIN = 8,
     SIZE_END = 65536,
+    ECHO_SHORT = 256,
+    ECHO_LONG = 1024,
     TWICE_CALLS = 300,
     TWICE_SLACK = 32,
     COUNT_CALLS = 10000,
@@ -31,6 +34,43 @@ static void size_run(struct pair *pair, size_t size)
         .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
         .ours = {calls_latency, .enters = true},
         .control = {is_fabric ? fabric_trip : mpi_trip}};
+
+    duel_run(pair, &duel);
+}
+
+static void args_run(struct pair *pair)
+{
+    bool is_fabric = fabric_is_way(pair);
+    struct args args;
+    struct args_load loads[] = {{&args, ARGS_INTS, false},
+        {&args, ARGS_INTS, true}, {&args, ARGS_TEXT, false},
+        {&args, ARGS_BULK, false}};
+    static const char *const ops[] = {
+        "rpc_ints", "rpc_ints_request", "rpc_text", "rpc_bulk_handle"};
+
+    args_open(pair, &args);
+    for (unsigned i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+        struct duel duel = {ops[i], is_fabric ? "libfabric" : "mpi",
+            is_fabric ? FABRIC_TRIP_TEXT : MPI_TRIP_TEXT,
+            .size = loads[i].kind == ARGS_TEXT ? ARGS_TEXT_LEN : ARGS_INTS_LEN,
+            .calls = CALLS_LATENCY, .warm = DUEL_WARM, .figure = DUEL_US,
+            .ours = {args_latency, &loads[i], .enters = true},
+            .control = {is_fabric ? fabric_trip : mpi_trip}};
+
+        duel_run(pair, &duel);
+    }
+    args_close(pair, &args);
+}
+
+/* As many bytes there as back. */
+static void echo_run(struct pair *pair, uint32_t size)
+{
+    struct calls_echo lens = {size, size};
+    struct duel duel = {"rpc_echo", "mpi",
+        "round trip of MPI_Send and MPI_Recv: the same bytes there and back",
+        .size = size, .calls = CALLS_LATENCY, .warm = DUEL_WARM,
+        .figure = DUEL_US, .ours = {calls_echo, &lens, .enters = true},
+        .control = {mpi_echo, &lens}};
 
     duel_run(pair, &duel);
 }
@@ -77,6 +117,11 @@ void bench_latency(struct pair *pair)
     if (only != NULL) {
         size_run(pair, *only);
         return;
+    }
+    args_run(pair);
+    if (!fabric_is_way(pair)) {
+        echo_run(pair, ECHO_SHORT);
+        echo_run(pair, ECHO_LONG);
     }
     size_run(pair, 0);
     for (size_t size = SIZE_MIN; size <= SIZE_END; size *= 2)

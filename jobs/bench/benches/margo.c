@@ -23,6 +23,7 @@
 #include "jobs/bench/benches/thallium.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/watch.h"
+#include "jobs/bench/raw/args.h"
 #include "jobs/bench/raw/bulk.h"
 #include "jobs/bench/raw/calls.h"
 #include "margo.h"
@@ -50,9 +51,10 @@ struct instance {
     ABT_pool pool; /* of handlers, and of threads that call */
     hg_addr_t peer;
     hg_id_t null_id; /* a call without arguments */
+    hg_id_t ints_id; /* a call with two ints there and back */
     hg_id_t stop_id; /* the last one of a batch */
     ABT_eventual over;
-    atomic_uint served; /* null calls */
+    atomic_uint served; /* calls other than the last one */
 };
 
 static struct instance *instance_of(hg_handle_t handle)
@@ -70,6 +72,21 @@ static void bench_margo_null(hg_handle_t handle)
     margo_destroy(handle);
 }
 DEFINE_MARGO_RPC_HANDLER(bench_margo_null)
+
+static void bench_margo_ints(hg_handle_t handle)
+{
+    struct instance *own = instance_of(handle);
+    bench_ints_t in;
+    bench_ints_t out;
+
+    CHECK(own->like, margo_get_input(handle, &in));
+    out = args_swapped(in);
+    margo_free_input(handle, &in);
+    atomic_fetch_add_explicit(&own->served, 1, memory_order_relaxed);
+    margo_respond(handle, &out);
+    margo_destroy(handle);
+}
+DEFINE_MARGO_RPC_HANDLER(bench_margo_ints)
 
 static void bench_margo_stop(hg_handle_t handle)
 {
@@ -112,9 +129,12 @@ static void instance_open(
         pair_check(like, HG_NOMEM, "ABT_eventual_create");
     own->null_id = MARGO_REGISTER(
         own->mid, "bench_margo_null", void, void, bench_margo_null);
+    own->ints_id = MARGO_REGISTER(own->mid, "bench_margo_ints", bench_ints_t,
+        bench_ints_t, bench_margo_ints);
     own->stop_id = MARGO_REGISTER(
         own->mid, "bench_margo_stop", void, void, bench_margo_stop);
     CHECK(like, margo_register_data(own->mid, own->null_id, own, NULL));
+    CHECK(like, margo_register_data(own->mid, own->ints_id, own, NULL));
     CHECK(like, margo_register_data(own->mid, own->stop_id, own, NULL));
     MPI_Barrier(like->comm);
     met.cls = margo_get_class(own->mid);
@@ -169,7 +189,7 @@ static void peer_serve(struct instance *own)
     ABT_eventual_reset(own->over);
 }
 
-/* The same by rank 1, to which all null calls of a batch have come then. */
+/* The same by rank 1, to which all other calls of a batch have come then. */
 static double batch_serve(struct instance *own, const struct duel *duel)
 {
     unsigned count = duel_warm(duel) + duel->calls;
@@ -188,8 +208,21 @@ static void null_once(struct pair *pair, void *arg)
     CHECK(pair, margo_forward(*(hg_handle_t *)arg, NULL));
 }
 
-/* duel->calls null calls, one after the other; rank 1 serves. */
-static double margo_latency(struct pair *pair, struct duel *duel)
+static void ints_once(struct pair *pair, void *arg)
+{
+    hg_handle_t handle = *(hg_handle_t *)arg;
+    bench_ints_t in = {1, -2};
+    bench_ints_t out;
+
+    CHECK(pair, margo_forward(handle, &in));
+    CHECK(pair, margo_get_output(handle, &out));
+    args_verify(pair, in, &out);
+    margo_free_output(handle, &out);
+}
+
+/* duel->calls calls, one after the other; rank 1 serves. */
+static double margo_batch(struct pair *pair, struct duel *duel, hg_id_t id,
+    void (*once)(struct pair *pair, void *arg))
 {
     struct instance *own = duel->arg;
     hg_handle_t handle = HG_HANDLE_NULL;
@@ -197,11 +230,23 @@ static double margo_latency(struct pair *pair, struct duel *duel)
 
     if (pair->rank != 0)
         return batch_serve(own, duel);
-    handle = handle_create(own, own->null_id);
-    elapsed_us = duel_each(pair, duel, null_once, &handle);
+    handle = handle_create(own, id);
+    elapsed_us = duel_each(pair, duel, once, &handle);
     margo_destroy(handle);
     peer_stop(own);
     return elapsed_us;
+}
+
+static double margo_latency(struct pair *pair, struct duel *duel)
+{
+    return margo_batch(
+        pair, duel, ((struct instance *)duel->arg)->null_id, null_once);
+}
+
+static double margo_ints(struct pair *pair, struct duel *duel)
+{
+    return margo_batch(
+        pair, duel, ((struct instance *)duel->arg)->ints_id, ints_once);
 }
 
 /* Null calls of several threads at once. */
@@ -290,8 +335,18 @@ static void calls_run(struct pair *pair, struct instance *polling)
         .window = pair->options->window == 0 ? WINDOW : pair->options->window,
         .calls = CALLS_RATE, .warm = DUEL_WARM, .figure = DUEL_KPS,
         .ours = {margo_rate, polling}, .control = {calls_rate, .enters = true}};
+    struct args args;
+    struct args_load load = {&args, ARGS_INTS, false};
+    struct duel ints = {"margo_ints", "hg",
+        "the same calls by HG_Forward(), polling; median time",
+        .size = ARGS_INTS_LEN, .calls = CALLS_LATENCY, .warm = DUEL_WARM,
+        .figure = DUEL_US, .ours = {margo_ints, polling},
+        .control = {args_latency, &load, .enters = true}};
 
     duel_run(pair, &null);
+    args_open(pair, &args);
+    duel_run(pair, &ints);
+    args_close(pair, &args);
     duel_run(pair, &rate);
 }
 
@@ -367,8 +422,11 @@ static void bytes_once(struct pair *pair, void *arg)
 {
     struct faces *faces = arg;
 
-    CHECK(pair, margo_forward(faces->handle,
-                    faces->kind == THALLIUM_NULL ? NULL : &faces->bytes));
+    if (faces->kind == THALLIUM_INTS)
+        ints_once(pair, &faces->handle);
+    else
+        CHECK(pair, margo_forward(faces->handle,
+                        faces->kind == THALLIUM_NULL ? NULL : &faces->bytes));
 }
 
 static double faces_batch(struct pair *pair, struct duel *duel,
@@ -397,10 +455,11 @@ static double bytes_latency(struct pair *pair, struct duel *duel)
 static void thallium_run(struct pair *pair, struct instance *own)
 {
     static const unsigned lens[THALLIUM_KINDS] = {
-        0, THALLIUM_STRING_LEN, THALLIUM_VECTOR_LEN};
+        0, ARGS_INTS_LEN, THALLIUM_STRING_LEN, THALLIUM_VECTOR_LEN};
     char data[THALLIUM_VECTOR_LEN] = {0};
     hg_id_t id = MARGO_REGISTER(
         own->mid, "bench_margo_bytes", bench_bytes_t, void, bench_margo_bytes);
+    const hg_id_t ids[THALLIUM_KINDS] = {own->null_id, own->ints_id, id, id};
     struct faces faces = {.own = own,
         .side = thallium_open(own->mid, own->peer, face_served, own)};
 
@@ -415,7 +474,7 @@ static void thallium_run(struct pair *pair, struct instance *own)
 
         faces.kind = (enum thallium_kind)i;
         faces.bytes = (struct bytes){lens[i], data};
-        faces.handle = handle_create(own, i == 0 ? own->null_id : id);
+        faces.handle = handle_create(own, ids[i]);
         duel_run(pair, &duel);
         margo_destroy(faces.handle);
     }

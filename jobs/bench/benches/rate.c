@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Null calls a second with several in flight: by one thread of each rank; and
- * by several, each with a context and a communicator of its own, which calls
- * its neighbour of the same number in the other rank. */
+/* Calls a second with several in flight: null calls, and calls with two ints
+ * there and back, by one thread of each rank; and null calls by several, each
+ * with a context and a communicator of its own, which calls its neighbour of
+ * the same number in the other rank. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/report.h"
+#include "jobs/bench/raw/args.h"
 #include "jobs/bench/raw/calls.h"
 #include "jobs/bench/raw/fabric.h"
 
@@ -29,6 +31,22 @@ static void window_run(struct pair *pair, unsigned window)
         .control = {is_fabric ? fabric_rate : mpi_rate}};
 
     duel_run(pair, &duel);
+}
+
+/* Beside the null calls of the control. */
+static void ints_run(struct pair *pair, unsigned window)
+{
+    bool is_fabric = fabric_is_way(pair);
+    struct args args;
+    struct duel duel = {"rpc_rate_ints", is_fabric ? "libfabric" : "mpi",
+        is_fabric ? FABRIC_RATE_TEXT : MPI_RATE_TEXT, .size = ARGS_INTS_LEN,
+        .window = window, .calls = calls_of(window), .warm = DUEL_WARM,
+        .figure = DUEL_KPS, .ours = {args_rate, &args, .enters = true},
+        .control = {is_fabric ? fabric_rate : mpi_rate}};
+
+    args_open(pair, &args);
+    duel_run(pair, &duel);
+    args_close(pair, &args);
 }
 
 /* The cores that this rank has for itself; as many in both ranks. */
@@ -272,5 +290,6 @@ void bench_rate(struct pair *pair)
          options->window == 0 && window <= OPTIONS_WINDOW_MAX;
          window *= options->is_quick ? STEP_QUICK : 2)
         window_run(pair, window);
+    ints_run(pair, options->window != 0 ? options->window : OPTIONS_WINDOW_MAX);
     all_threads_run(pair);
 }

@@ -11,13 +11,16 @@
 extern "C" {
 #endif
 
-/* What calls carry to the target: nothing, a std::string, a std::vector. */
-enum thallium_kind { THALLIUM_NULL, THALLIUM_STRING, THALLIUM_VECTOR };
-enum {
-    THALLIUM_KINDS = 3,
-    THALLIUM_STRING_LEN = 64,
-    THALLIUM_VECTOR_LEN = 4096
+/* What calls carry to the target: nothing, two ints, which come back, a
+ * std::string, a std::vector. */
+enum thallium_kind {
+    THALLIUM_NULL,
+    THALLIUM_INTS,
+    THALLIUM_STRING,
+    THALLIUM_VECTOR,
+    THALLIUM_KINDS
 };
+enum { THALLIUM_STRING_LEN = 64, THALLIUM_VECTOR_LEN = 4096 };
 
 struct thallium_side;
 

@@ -99,9 +99,7 @@ static hg_return_t procs_echo(hg_proc_t proc, void *data)
     return ret != HG_SUCCESS ? ret : hg_proc_uint32_t(proc, &echo->wanted);
 }
 
-/* Whose call it is: the context's, where each thread has one, or the class's.
- */
-static struct pair *pair_of(hg_handle_t handle)
+struct pair *pair_of(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
     struct pair *own = HG_Context_get_data(info->context);

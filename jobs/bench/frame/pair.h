@@ -126,6 +126,9 @@ hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
 void pair_call_once(struct pair *pair, hg_id_t id);
+/* Whose call came in: the context's, where each thread has one, or the class's.
+ */
+struct pair *pair_of(hg_handle_t handle);
 /* By others: serves, if it is the target, until the caller's pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);

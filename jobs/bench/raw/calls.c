@@ -82,19 +82,25 @@ double calls_echo(struct pair *pair, struct duel *duel)
     return trips_run(pair, duel, &trip, pair->echo_id, load->in);
 }
 
-double calls_rate(struct pair *pair, struct duel *duel)
+double calls_flight(struct pair *pair, struct duel *duel, hg_id_t id,
+    void (*post)(struct flight_slot *slot))
 {
-    struct flight flight = {pair, .post = flight_null, .look = flight_turn,
+    struct flight flight = {pair, .post = post, .look = flight_turn,
         .window = duel->window, .timed_every = FLIGHT_TIMED_EVERY};
     double elapsed_us = 0.0;
 
     if (pair->is_caller)
-        flight_handles(&flight, pair->null_id);
+        flight_handles(&flight, id);
     elapsed_us = flight_served(&flight, duel);
     if (pair->is_caller)
         flight_handles_free(&flight);
     pair_verify_served(pair, duel_warm(duel) + duel->calls);
     return elapsed_us;
+}
+
+double calls_rate(struct pair *pair, struct duel *duel)
+{
+    return calls_flight(pair, duel, pair->null_id, flight_null);
 }
 
 /* NOTE(gcc 12): it takes the constant for the address of an array, and warns;
@@ -313,38 +319,51 @@ void mpi_calls_close(struct mpi_calls *calls)
 /* One round trip, seen from either rank. */
 static void trip_once(struct pair *pair, void *arg)
 {
-    unsigned char back[BACK_LEN] = {0};
-    int len = *(const int *)arg;
+    const struct calls_echo *lens = arg;
 
     if (pair->rank == 0) {
-        MPI_Send(pair->room, len, MPI_BYTE, 1, TAG_TRIP, pair->comm);
-        MPI_Recv(back, BACK_LEN, MPI_BYTE, 1, TAG_TRIP, pair->comm,
-            MPI_STATUS_IGNORE);
+        MPI_Send(pair->room, (int)lens->in, MPI_BYTE, 1, TAG_TRIP, pair->comm);
+        MPI_Recv(pair->landing, (int)lens->out, MPI_BYTE, 1, TAG_TRIP,
+            pair->comm, MPI_STATUS_IGNORE);
     } else {
-        MPI_Recv(pair->landing, len, MPI_BYTE, 0, TAG_TRIP, pair->comm,
-            MPI_STATUS_IGNORE);
-        MPI_Send(back, BACK_LEN, MPI_BYTE, 0, TAG_TRIP, pair->comm);
+        MPI_Recv(pair->landing, (int)lens->in, MPI_BYTE, 0, TAG_TRIP,
+            pair->comm, MPI_STATUS_IGNORE);
+        MPI_Send(pair->room, (int)lens->out, MPI_BYTE, 0, TAG_TRIP, pair->comm);
     }
+}
+
+double mpi_echo(struct pair *pair, struct duel *duel)
+{
+    struct calls_echo *lens = duel->arg;
+    double elapsed_us = 0.0;
+
+    pattern_fill(
+        pair->room, lens->in > lens->out ? lens->in : lens->out, pair->seed);
+    elapsed_us = duel_each(pair, duel, trip_once, lens);
+    pair_verify(pair, pair->landing, pair->rank == 1 ? lens->in : lens->out,
+        "the message of the control");
+    return elapsed_us;
 }
 
 double mpi_trip(struct pair *pair, struct duel *duel)
 {
-    int len = duel->size == 0 ? BACK_LEN : (int)duel->size;
+    struct calls_echo lens = {
+        duel->size == 0 ? BACK_LEN : (uint32_t)duel->size, BACK_LEN};
+    void *arg = duel->arg;
     double elapsed_us = 0.0;
 
-    pattern_fill(pair->room, (size_t)len, pair->seed);
-    elapsed_us = duel_each(pair, duel, trip_once, &len);
-    if (pair->rank == 1)
-        pair_verify(pair, pair->landing, (size_t)len, "the ping");
+    duel->arg = &lens;
+    elapsed_us = mpi_echo(pair, duel);
+    duel->arg = arg;
     return elapsed_us;
 }
 
 void mpi_trips(struct pair *pair, unsigned calls)
 {
-    int len = BACK_LEN;
+    struct calls_echo lens = {BACK_LEN, BACK_LEN};
 
     for (unsigned i = 0; i < calls; i++)
-        trip_once(pair, &len);
+        trip_once(pair, &lens);
 }
 
 double mpi_rate(struct pair *pair, struct duel *duel)

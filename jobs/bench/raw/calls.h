@@ -21,6 +21,9 @@ struct calls_echo {
 };
 
 double calls_echo(struct pair *pair, struct duel *duel);
+/* A batch of calls of `id`, duel->window of them in flight. */
+double calls_flight(struct pair *pair, struct duel *duel, hg_id_t id,
+    void (*post)(struct flight_slot *slot));
 
 enum {
     MPI_SERVE_WAITS = OPTIONS_WINDOW_MAX,
@@ -120,6 +123,8 @@ void mpi_calls_close(struct mpi_calls *calls);
     "round trip of MPI_Send and MPI_Recv: the same bytes there (8 for the "    \
     "null call), 8 bytes back"
 double mpi_trip(struct pair *pair, struct duel *duel);
+/* As many bytes there and back as the struct calls_echo of duel->arg says. */
+double mpi_echo(struct pair *pair, struct duel *duel);
 /* `calls` round trips of 8 bytes, without a clock. */
 void mpi_trips(struct pair *pair, unsigned calls);
 /* duel->window calls of rank 0 to rank 1 in flight. */

@@ -310,6 +310,26 @@ static inline hg_return_t amg_context_send_before(hg_context_t *context)
                : context->ops.send_unsent(context, true);
 }
 
+/* Are there messages that wait for further calls? */
+static inline bool amg_context_keeps(const hg_context_t *context)
+{
+    for (unsigned i = 0; context->keeps[i] != NULL; i++)
+        if (!AMG_LIKELY(atomic_load_explicit(
+                            context->keeps[i], memory_order_relaxed) == 0))
+            return true;
+    return false;
+}
+
+/* Is there nothing for HG_Trigger() to run, look at or send? */
+static inline bool amg_context_is_idle(const hg_context_t *context)
+{
+    return amg_cq_is_empty(&context->cq) &&
+           amg_cq_is_empty(&context->incoming) &&
+           amg_context_look_ns(context) == AMG_CONTEXT_NEVER &&
+           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0 &&
+           !amg_context_keeps(context);
+}
+
 static inline struct amg_ep *amg_context_ep(
     const hg_context_t *context, unsigned route)
 {

@@ -582,27 +582,15 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Are there messages that wait for further calls? */
-static inline bool keeps_messages(const hg_context_t *context)
-{
-    for (unsigned i = 0; context->keeps[i] != NULL; i++)
-        if (!AMG_LIKELY(atomic_load_explicit(
-                            context->keeps[i], memory_order_relaxed) == 0))
-            return true;
-    return false;
-}
-
 /* Callbacks have left messages that wait for further calls. The program may
  * compute now: polls, which sends the messages, unless an owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))
         return;
-    for (unsigned i = 0; context->keeps[i] != NULL; i++) {
-        unsigned route = context->keeping[i];
-
-        (void)ep_poll(context, context->eps[route], route);
-    }
+    for (unsigned i = 0; context->keeps[i] != NULL; i++)
+        (void)ep_poll(
+            context, context->eps[context->keeping[i]], context->keeping[i]);
     amg_progress_disown(context);
 }
 
@@ -630,19 +618,9 @@ AMG_NOINLINE static hg_return_t trigger_any(hg_context_t *context,
         if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
             ran_tell(context);
     }
-    if (!AMG_LIKELY(!keeps_messages(context)))
+    if (!AMG_LIKELY(!amg_context_keeps(context)))
         kept_send(context);
     return trigger_result(count, max_count, ret_count);
-}
-
-/* Is there nothing for HG_Trigger() to run, look at or send? */
-static inline bool trigger_is_idle(const hg_context_t *context)
-{
-    return amg_cq_is_empty(&context->cq) &&
-           amg_cq_is_empty(&context->incoming) &&
-           amg_context_look_ns(context) == AMG_CONTEXT_NEVER &&
-           atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0 &&
-           !keeps_messages(context);
 }
 
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
@@ -650,7 +628,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 {
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
-    if (timeout > 0 || !trigger_is_idle(context))
+    if (timeout > 0 || !amg_context_is_idle(context))
         return trigger_any(context, timeout, max_count, actual_count);
     return trigger_result(0, max_count, actual_count);
 }

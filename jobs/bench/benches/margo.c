@@ -239,14 +239,16 @@ static double margo_batch(struct pair *pair, struct duel *duel, hg_id_t id,
 
 static double margo_latency(struct pair *pair, struct duel *duel)
 {
-    return margo_batch(
-        pair, duel, ((struct instance *)duel->arg)->null_id, null_once);
+    const struct instance *own = duel->arg;
+
+    return margo_batch(pair, duel, own->null_id, null_once);
 }
 
 static double margo_ints(struct pair *pair, struct duel *duel)
 {
-    return margo_batch(
-        pair, duel, ((struct instance *)duel->arg)->ints_id, ints_once);
+    const struct instance *own = duel->arg;
+
+    return margo_batch(pair, duel, own->ints_id, ints_once);
 }
 
 /* Null calls of several threads at once. */
@@ -362,27 +364,6 @@ static void defaults_run(struct pair *pair, struct instance *polling)
     instance_open(&defaults, pair, &(struct how){.json = NULL});
     duel_run(pair, &null);
     instance_close(&defaults);
-}
-
-/* A std::string or a std::vector<char> as the C++ face sends it; who decodes
- * it gets memory for it, too. */
-struct bytes {
-    uint64_t len;
-    char *data;
-};
-
-static hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data)
-{
-    struct bytes *bytes = data;
-
-    if (hg_proc_get_op(proc) == HG_FREE) {
-        free(bytes->data);
-        return HG_SUCCESS;
-    }
-    hg_proc_uint64_t(proc, &bytes->len);
-    if (hg_proc_get_op(proc) == HG_DECODE)
-        bytes->data = malloc(bytes->len);
-    return hg_proc_bytes(proc, bytes->data, bytes->len);
 }
 
 static void bench_margo_bytes(hg_handle_t handle)

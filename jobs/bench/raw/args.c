@@ -2,12 +2,28 @@
 /* Calls with arguments as programs make them. */
 #include "jobs/bench/raw/args.h"
 
+#include <stdlib.h>
+
 #include "jobs/bench/raw/calls.h"
 #include "mercury_proc_string.h"
 #include "mercury_request.h"
 
 MERCURY_GEN_PROC(bench_text_t, ((hg_const_string_t)(text)))
 MERCURY_GEN_PROC(bench_bulk_t, ((hg_bulk_t)(bulk)))
+
+hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data)
+{
+    struct bytes *bytes = data;
+
+    if (hg_proc_get_op(proc) == HG_FREE) {
+        free(bytes->data);
+        return HG_SUCCESS;
+    }
+    hg_proc_uint64_t(proc, &bytes->len);
+    if (hg_proc_get_op(proc) == HG_DECODE)
+        bytes->data = malloc(bytes->len);
+    return hg_proc_bytes(proc, bytes->data, bytes->len);
+}
 
 /* A batch of calls by the caller. */
 struct batch {

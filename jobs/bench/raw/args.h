@@ -9,6 +9,15 @@
 
 MERCURY_GEN_PROC(bench_ints_t, ((int32_t)(a))((int32_t)(b)))
 
+/* A std::string or a std::vector<char> as the C++ face sends it; who decodes
+ * it gets memory for it, too. */
+struct bytes {
+    uint64_t len;
+    char *data;
+};
+
+hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data);
+
 /* What calls carry: two ints there and back; a string; a bulk handle. */
 enum args_kind { ARGS_INTS, ARGS_TEXT, ARGS_BULK, ARGS_KINDS };
 

@@ -113,7 +113,7 @@ static void slingshot_set(
     key->len = sizeof(bytes);
 }
 
-/* "SERVICE:VNI"; anything else is bytes for the provider. */
+/* Digits with a colon must be SERVICE:VNI; other text is passed on as bytes. */
 static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
 {
     const char *colon = strchr(text, ':');
@@ -143,7 +143,7 @@ static hg_return_t text_read(const char *text, struct amg_ofi_auth *key)
     return HG_SUCCESS;
 }
 
-/* Index of the device in the launcher's list; without a name, of the first. */
+/* Finds the device in the launcher's list; an empty name finds the first. */
 static bool device_find(
     const char *device, unsigned *ret_index, struct amg_ofi_auth *key)
 {

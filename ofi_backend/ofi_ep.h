@@ -69,7 +69,7 @@ void amg_ofi_wait_fini(struct amg_ofi_ep *ep);
 int amg_ofi_wait_fd(const struct amg_ep *base);
 
 /* A thread is about to block on the endpoint, which has a descriptor. False:
- * the thread must poll, as the queue is not empty, or could not wake it. */
+ * the thread must poll: the queue is not empty, or cannot wake the thread. */
 bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* An entry was added to a list of `ep`: wakes its blocked thread. */
@@ -78,7 +78,7 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
  * contexts. */
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
 /* Each tick: takes the queue's descriptor out of the epolls of contexts that
- * have not blocked for 0.2 s, and ends a mute of that descriptor (1 s). */
+ * have not blocked for 0.2 s, and unmutes a descriptor muted for a second. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
 /* By a poll or a close: no thread blocks on the endpoint any more. */
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);

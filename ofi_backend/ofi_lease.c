@@ -13,7 +13,7 @@
  * compute for hours, and no thread would return leases.
  *
  * If all transfers of a lease are cancelled before the grant comes, RETURN is
- * sent at once, as the program may compute when the grant comes. The cookie is
+ * sent at once, as perhaps no thread polls when the grant comes. The cookie is
  * kept until the grant or denial has come.
  *
  *     asked --all rows--> open --revoked--> ended
@@ -268,8 +268,8 @@ static struct amg_ofi_lease *lease_find_locked(
     return slot == NULL ? NULL : slot->object;
 }
 
-/* Makes room for `rows` more rows, and at most for twice the earlier room: the
- * count that a peer announces must not make this process allocate memory. */
+/* Makes room for `rows` more rows, or doubles the room up to `count` if that is
+ * more. A count that a peer announces must not by itself allocate memory. */
 static hg_return_t rows_fit(struct amg_ofi_lease *lease, uint32_t rows)
 {
     uint32_t cap = lease->got + rows;

@@ -68,7 +68,7 @@ bool amg_ofi_send_control_locked(struct amg_peer *peer,
 
 /* Sends a result, for which the peer must not wait for ever: without memory for
  * the message, the next poll gives up all operations with the peer. The peer
- * sends CONNECT to a silent process, and sees another token in the ACCEPT. */
+ * notices that at its next CONNECT, whose ACCEPT has another token. */
 void amg_ofi_send_answer_locked(struct amg_peer *peer, uint8_t context,
     uint8_t target, enum amg_ofi_kind kind, uint32_t cookie, hg_return_t ret);
 

@@ -49,7 +49,7 @@
 #include "base/mem.h"
 #include "transport/registry.h"
 
-/* Silence before a peer is checked; a part of the peer's time to answer. */
+/* Silence before a check; the peer's time to answer includes this silence. */
 #define SILENT_NS (AMG_OFI_SILENT_TICKS * AMG_OFI_TICK_NS)
 
 enum {

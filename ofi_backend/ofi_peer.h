@@ -34,7 +34,7 @@ static inline void amg_ofi_peer_violation(
     amg_calls_violation(&peer->domain->calls, &peer->calls, what, kind, number);
 }
 
-/* The clock of deadlines; of a long time without polls, only a part counts. */
+/* The clock of deadlines, which counts a part of a long time without polls. */
 static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
 {
     return amg_clock_ns() - domain->clock.away_ns;
@@ -115,8 +115,8 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
 enum { AMG_OFI_TCP_LIVE = 1, AMG_OFI_TCP_BEGUN = 2, AMG_OFI_TCP_DEAD = 4 };
 
 /* The states of our connections to the peer; 0: there are none, or nothing is
- * known, as for providers without TCP. Shuts down connections of all peers that
- * are dead, or still being made at the deadline of their peer. */
+ * known, as for providers without TCP. Shuts down each connection, to any peer,
+ * that is dead, or is still being made at the deadline of its peer. */
 unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer);
 
 /* To be called in each tick of a wait for the peer. True: the peer's host

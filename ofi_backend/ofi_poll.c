@@ -29,7 +29,7 @@ enum {
     EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
     BATCH = 16,          /* completions read at once */
-    POLLS_MIN = 10,      /* late polls that a deadline lasts, at least */
+    POLLS_MIN = 10,      /* late polls before a deadline can end */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 
@@ -308,7 +308,7 @@ static unsigned progress_locked(struct amg_ofi_domain *domain, unsigned max)
     unsigned count = 0;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    /* Posts buffers first: some providers buffer messages that find none. */
+    /* Posts buffers first: providers may store messages that find no buffer. */
     if (domain->in.wants_receive)
         amg_ofi_receive_again_locked(domain);
     amg_packer_turn(&domain->packer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets of this process: their begin, their wait for leases, and their
+/* Puts and gets of this process: their start, their wait for leases, and their
  * cancellation. */
 #include "ofi_backend/ofi_rma.h"
 

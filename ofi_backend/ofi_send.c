@@ -39,7 +39,7 @@
 enum {
     CREDITS_PER_MESSAGE = UINT8_MAX,
     MSGBUF_ALIGN = 64,      /* a cache line */
-    CREDITS_RESERVED = 128, /* the first block serves at most so many credits */
+    CREDITS_RESERVED = 128, /* credits that the first block serves, at most */
     MSGBUFS_SPARE = 32,  /* in the first block, for messages without credits */
     MSGBUFS_MORE = 2,    /* in each later block */
     IN_ORDER_LEN = 8192, /* bytes: providers do not reorder shorter messages */

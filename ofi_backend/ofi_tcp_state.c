@@ -29,8 +29,8 @@ enum {
     WAIT_MAX = 100, /* ticks; 10 s between two probes */
 };
 
-/* 0: `fd` is no TCP connection, or a closed one. TCP doubles its time-out with
- * each repetition: their sum is the age of the oldest unacknowledged byte. */
+/* 0: `fd` is no TCP connection, or a closed one. TCP doubles each time-out: the
+ * sum of the time-outs is the age of the oldest unacknowledged byte. */
 static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
 {
     uint64_t max_ms = domain->connect_ns / AMG_NS_PER_MS;

@@ -365,7 +365,7 @@ static void fragment_next_locked(struct amg_peer *peer)
             &peer->domain->rma.transfers, amg_list_pop(&peer->rma.blocked));
 }
 
-/* The message with this cookie is answered, or its peer lost. */
+/* The message with this cookie was answered, or its peer is lost. */
 static void cookie_end_locked(struct amg_peer *peer, uint32_t cookie)
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);

@@ -110,7 +110,7 @@ const struct amg_cpuset *amg_bind_process(void)
     if (!atomic_load_explicit(&process_is_read, memory_order_relaxed)) {
         struct amg_cpuset set;
 
-        /* getpid() is the first thread: the caller may be bound otherwise. */
+        /* getpid() names the first thread; the caller's binding may differ. */
         if (amg_bind_thread_get(getpid(), &set) == 0) {
             if (is_bound_by_openmp(&set))
                 openmp_places(&set);

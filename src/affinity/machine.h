@@ -24,7 +24,7 @@ struct amg_pu {
 struct amg_nic {
     char name[AMG_NIC_NAME_CAP]; /* of its interface or device: "hsn0" */
     char bus[AMG_NIC_NAME_CAP];  /* "0000:81:00.0"; "" unknown */
-    struct amg_cpuset near;      /* the hardware threads it is local to */
+    struct amg_cpuset near;      /* hardware threads that the NIC is local to */
     bool is_everywhere;          /* locality unknown: `near` is empty, or all */
 };
 

@@ -6,10 +6,10 @@
  * map, and each rank reads the place of its own thread from the map.
  *
  * The policy goes level by level: first it places the threads that find an idle
- * core in the binding of their rank, last those that find an idle core far away
- * only. So no rank takes a core that is near to another rank. Within a level
- * the ranks choose in their order, unused cores first. A thread that finds no
- * idle core shares one, as the thread mostly sleeps. */
+ * core in the binding of their rank, last the threads whose only idle cores are
+ * far away. So no rank takes a core that is near to another rank. Within a
+ * level the ranks choose in their order, unused cores first. A thread that
+ * finds no idle core shares a core, as the thread mostly sleeps. */
 #include "affinity/policy.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ static const char *const rule_names[AMG_SLOT_RULES] = {
 enum nearness {
     LEVEL_CORE,
     LEVEL_SIBLING,
-    LEVEL_NIC_HOME, /* near the NIC, and of the own NUMA node */
+    LEVEL_NIC_HOME, /* near the NIC, and of a NUMA node of the binding */
     LEVEL_NIC,
     LEVEL_NUMA,
     LEVEL_ANY,

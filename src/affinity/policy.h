@@ -13,17 +13,17 @@
  * thread in a shared binding. The map spreads the program threads over the
  * first hardware threads of all cores, then over the second ones. */
 
-/* The rule that chose the place of a thread; best first. An idle core of the
- * own program comes before an idle sibling of a busy core: a thread that spins
+/* The rule that chose the place of a rank's thread; best first. An idle core of
+ * the binding comes before an idle sibling of a busy core: a thread that spins
  * on an idle core takes nothing from computing threads. */
 enum amg_slot_rule {
     AMG_SLOT_CHOSEN,   /* the user named the core */
-    AMG_SLOT_CORE,     /* an idle core within the own binding */
-    AMG_SLOT_SIBLING,  /* an idle hardware thread within the own binding */
+    AMG_SLOT_CORE,     /* an idle core within the rank's binding */
+    AMG_SLOT_SIBLING,  /* an idle hardware thread within the binding */
     AMG_SLOT_NIC,      /* bound to no rank, near the NIC */
-    AMG_SLOT_NUMA,     /* bound to no rank, of the own NUMA node */
+    AMG_SLOT_NUMA,     /* bound to no rank, of a NUMA node of the binding */
     AMG_SLOT_ANY,      /* bound to no rank, elsewhere */
-    AMG_SLOT_LAST,     /* the last core of the own binding, in use */
+    AMG_SLOT_LAST,     /* the last core of the rank's binding, in use */
     AMG_SLOT_UNPINNED, /* wherever the process may run */
     AMG_SLOT_RULES
 };

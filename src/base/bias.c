@@ -23,7 +23,7 @@ AMG_NOINLINE uintptr_t amg_bias_mark_far(void)
 {
     static _Thread_local char mine;
 
-    /* Forbids merging two calls: a ULT may change its OS thread between. */
+    /* Forbids merging two calls: a ULT may change its OS thread in between. */
     __asm__ volatile("" : : : "memory");
     return (uintptr_t)&mine;
 }

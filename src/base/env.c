@@ -174,7 +174,7 @@ uint64_t amg_env_number(enum amg_env_id id)
     return var->default_value;
 }
 
-/* Most changes of letters in a name that counts as misspelt. */
+/* Greatest number of letter changes in a name that counts as misspelt. */
 enum { NEAR = 2 };
 
 /* Does the name in `entry`, "NAME=VALUE", become `known` if at most `most`

@@ -67,7 +67,7 @@ void amg_eventfd_signal(int fd)
     uint64_t one = 1;
     ssize_t len = write(fd, &one, sizeof(one));
 
-    /* write() fails only if the counter is at its limit: readable anyway. */
+    /* write() fails only if the counter is at its limit: `fd` is readable. */
     AMG_ASSERT(fd >= 0);
     (void)len;
 }
@@ -77,7 +77,7 @@ void amg_eventfd_drain(int fd)
     uint64_t count = 0;
     ssize_t len = read(fd, &count, sizeof(count));
 
-    (void)len; /* nothing to read: no wakeup since */
+    (void)len; /* nothing to read: no signal since the last drain */
 }
 
 enum {

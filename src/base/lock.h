@@ -64,8 +64,8 @@ enum { AMG_LOCK_STEP = 64 };
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
 /* Leaves the core for a moment to threads that the caller waits for, between
- * two checks: yields at first, then sleeps for 50 us. `tries`: how many times
- * the caller has called this in its wait. */
+ * two checks: yields at first, then sleeps for 50 us. `tries`: how many calls
+ * came before in the same wait. */
 void amg_back_off(unsigned tries);
 
 /* Waits for the lock when the first try found it held. */

@@ -62,7 +62,7 @@ static struct hg_log_outlet outlets[] = {
 enum { OUTLETS = sizeof(outlets) / sizeof(outlets[0]) };
 
 static pthread_once_t outlet_once = PTHREAD_ONCE_INIT;
-/* Guards the outlet settings below; no thread takes the mutex for a line. */
+/* Guards the outlet settings below; writing a line does not take the mutex. */
 static pthread_mutex_t outlet_mutex = PTHREAD_MUTEX_INITIALIZER;
 /* Guards log_who, log_print, log_streams; held while the log function runs. */
 static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;

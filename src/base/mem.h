@@ -60,8 +60,8 @@ void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);
 
-/* For tests: the n-th allocation from now fails (1 is the next one), all others
- * succeed; 0 disables it. */
+/* For tests: the n-th allocation from now fails (1: the next one), all others
+ * succeed; 0: no allocation fails. */
 void amg_mem_fail_nth(uint64_t n);
 
 #endif

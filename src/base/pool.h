@@ -51,7 +51,7 @@ size_t amg_pool_live(struct amg_pool *pool);
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 /* An object of the heap or the attic, handed out; NULL: no memory. */
 void *amg_pool_make(struct amg_pool *pool);
-/* An object with the bytes that put left (zero when new), or NULL when there is
+/* An object, with its bytes as amg_pool_put() took them (zeros when new). NULL:
  * no memory. The pool uses the first two words of objects that it keeps. */
 void *amg_pool_get_slowly(struct amg_pool *pool);
 static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)

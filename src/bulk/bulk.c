@@ -461,7 +461,7 @@ enum {
     PACK_BOUND = 2,
     PACK_FIXED_LEN = 8,
     PACK_SEGMENT_LEN = 16,
-    ADDR_CAP = 256, /* longer than any address string of ours */
+    ADDR_CAP = 256, /* a handle with a longer address is packed unbound */
 };
 
 /* Segments have the same layout in memory and in the descriptor. */

@@ -70,7 +70,7 @@ hg_return_t amg_bulk_unref(struct hg_bulk *bulk);
  * handle and memory are never freed, and no longer counted. */
 void amg_bulk_leave(struct hg_bulk *bulk);
 
-/* Creates the keys of a local handle for every open route, once. */
+/* Creates the keys of a local handle for every open route with peers, once. */
 hg_return_t amg_bulk_register(struct hg_bulk *bulk);
 
 /* Has this process sent the received handle to itself, and not freed the

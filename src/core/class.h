@@ -32,7 +32,7 @@ enum amg_class_state {
     AMG_CLASS_INHERITED, /* class of the parent process; see inherit.c */
     AMG_CLASS_OPENING,   /* transports are being opened */
     AMG_CLASS_OPEN,      /* contexts, addresses, handles may be made */
-    AMG_CLASS_DRAINING,  /* closing: the user holds no object any more */
+    AMG_CLASS_DRAINING,  /* closing, or disconnected by its borrower */
     AMG_CLASS_STATE_COUNT
 };
 
@@ -107,7 +107,7 @@ struct amg_class_plan {
      * `route_map`, `is_idle`, `reach` and `reason`. NULL: nothing to do. */
     hg_return_t (*join)(hg_class_t *cls);
     bool wants_near;       /* for `join`: open shared memory within the node */
-    bool needs_near;       /* fail unless that reaches all ranks of the job */
+    bool needs_near;       /* fail unless shm reaches all ranks of the job */
     const char *near_info; /* init string for shared memory; NULL: "" */
     /* For `join`: libfabric to the ranks of other nodes. */
     char far_protocol[AMG_PROTOCOL_CAP]; /* of the scheme; "": not wanted */
@@ -153,7 +153,7 @@ struct hg_class {
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_patience patience; /* of amg_class_quiesce() */
     bool is_abandoned;            /* amg_class_quiesce() gave up peers */
-    bool has_lost;                /* calls to these peers were given up */
+    bool has_lost;                /* calls of this process were given up */
     struct amg_link opened;       /* on the list of inherit.c */
     uint64_t past[AMG_COUNTERS];  /* sums of closed contexts */
     struct amg_lock lock;         /* guards `contexts` and `past` */
@@ -253,8 +253,8 @@ bool amg_classes_look(
 /* nics.c */
 
 /* The index of the NIC nearest to `binding`; among equally near NICs `turn`
- * selects. Returns `count`, at most AMG_NICS_ALIKE_MAX, if the machine
- * description has none of `nics`, or if there is no memory. */
+ * selects. `count` is at most AMG_NICS_ALIKE_MAX. Returns `count` if there is
+ * no memory, or the machine description has none of `nics`. */
 uint32_t amg_nics_choose(const struct amg_machine *machine,
     const struct amg_cpuset *binding, const struct amg_nic_id *nics,
     uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);

@@ -34,7 +34,7 @@ struct amg_context_ops {
     /* Sends the messages of `unsent` that can leave. With `is_final` drivers
      * keep the other messages, in order. HG_NOMEM: a message stays unsent. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
-    /* Adds the calls of the context to its line, by what the calls wait for. */
+    /* Adds to the report how many calls wait, and for what. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
     /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: no block. */
     hg_return_t (*open)(hg_context_t *context);
@@ -177,7 +177,7 @@ static inline void amg_context_leave(hg_context_t *context)
  * call, too. */
 void amg_context_queue_apart(hg_context_t *context, struct amg_cq_entry *entry);
 
-/* amg_context_queue_apart() in front of all others. */
+/* amg_context_queue_apart() in front of all queued calls. */
 void amg_context_queue_first_apart(
     hg_context_t *context, struct amg_cq_entry *entry);
 
@@ -301,7 +301,7 @@ static inline void amg_context_send_unsent(hg_context_t *context)
             atomic_load_explicit(&context->unsent, memory_order_relaxed) == 0))
         (void)context->ops.send_unsent(context, false);
 }
-/* Sends `unsent` before a call that must not overtake. HG_NOMEM: not sent. */
+/* Sends `unsent`, which the next call must not overtake. HG_NOMEM: not sent. */
 static inline hg_return_t amg_context_send_before(hg_context_t *context)
 {
     return AMG_LIKELY(atomic_load_explicit(

@@ -121,7 +121,7 @@ static struct amg_cq_waiter *waiter_of(struct amg_link *link)
     return amg_container_of(link, struct amg_cq_waiter, link);
 }
 
-/* Marks the first thread of a list; `runs_all`: that runs every entry. */
+/* Marks the first thread; with `runs_all`, the first that runs every entry. */
 static atomic_uint *first_mark_locked(
     struct amg_cq *cq, enum amg_waits kind, bool runs_all)
 {

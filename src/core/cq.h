@@ -58,8 +58,8 @@ struct amg_cq_waiters {
      * acquire load of amg_cq_is_armed(). */
     _Atomic(uint64_t) waiting;
     /* Counts wakes; its release store pairs with amg_cq_epoch(). A thread that
-     * arms passes the epoch of before its last look for work, so that no wake
-     * after that look is lost. */
+     * arms passes the epoch that it read before its last look for work, so that
+     * no wake after that look is lost. */
     atomic_uint epoch;
     struct amg_list lists[AMG_WAITS_KINDS];
     unsigned heeding; /* bits of the doorbells that an entry signals */
@@ -160,7 +160,7 @@ static inline void amg_cq_add_locked(
     amg_cq_count_locked(cq);
 }
 void amg_cq_push_slowly(struct amg_cq *cq, struct amg_cq_entry *entry);
-/* amg_cq_push_slowly() in front of all others. */
+/* amg_cq_push_slowly() in front of all queued entries. */
 void amg_cq_push_first_slowly(struct amg_cq *cq, struct amg_cq_entry *entry);
 static AMG_INLINE void amg_cq_push(
     struct amg_cq *cq, struct amg_cq_entry *entry)

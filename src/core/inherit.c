@@ -98,9 +98,9 @@ static void fork_watch(void)
     amg_fork_tell(fork_begin, fork_end, fork_end_child);
 }
 
-/* NOTE(not a leaf): the drivers take their own locks inside. A thread that
- * finds the lock held returns, and its caller tries again: the holder makes the
- * progress, or is this thread itself, in an outer call of this function. */
+/* Makes progress in the other domains. NOTE(not a leaf): drivers take locks
+ * inside. If the lock is held, returns, and the caller tries again: the holder
+ * makes progress, or is this thread itself, in an outer call. */
 static void others_move(const struct amg_domain *waiting)
 {
     if (!amg_lock_trylock(&classes_lock))

@@ -29,8 +29,8 @@ struct amg_progress_config {
     bool is_not_pollable; /* descriptors do not report all events */
     bool must_yield;      /* ranks of the node outnumber its cores */
     bool is_reporting;    /* the first rank: prints if AMALGAM_REPORT is set */
-    /* Result of the policy. NULL: not settled, or not asked: calls of the
-     * application make progress, for `reason`, a constant string. */
+    /* Result of the policy. NULL: not settled, or settled without the policy:
+     * application calls make progress, for `reason`, a constant string. */
     const struct amg_placement *placement;
     struct amg_placement placed; /* memory of `placement` */
     const char *reason;
@@ -51,9 +51,9 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     struct amg_affinity_rank *ranks, uint32_t count, uint32_t self,
     bool has_far);
 
-/* Takes from the class that owns the domains the ranks of the node, which stay
- * the owner's, the NIC, and the modes of progress and wait where this class has
- * auto. */
+/* Copies from `owner`, the class that owns the domains: the ranks of the node
+ * (their memory stays the owner's), the NIC, and the modes of progress and wait
+ * where this class has auto. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
@@ -86,7 +86,7 @@ static inline struct amg_wait_policy amg_progress_config_wait_policy(
 struct amg_wait_policy amg_progress_config_wait(
     const struct amg_progress_config *config, const struct amg_core_slot *slot,
     char *ret_text, size_t cap);
-/* The word of the options, such as "thread". */
+/* The name of a mode in the options, such as "thread". */
 const char *amg_progress_config_progress_name(enum amalgam_progress progress);
 
 #endif

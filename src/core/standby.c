@@ -13,7 +13,7 @@
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby
- *   standby --(no caller for 1 ms, or 12 us)--> progress
+ *   standby --(no caller for 1 ms; on a core of its own, 12 us)--> progress
  *   standby --(another thread stays owner)--> blocked until it leaves
  *
  * A call (amg_standby_call()) is not lost: it sets is_called, then signals the

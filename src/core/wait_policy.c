@@ -10,7 +10,7 @@
  *
  * With must_yield, `own` without descriptors polls for spin_ns and naps as
  * `shared`. A nap blocks on the descriptors that exist. With 16 MPI receives, a
- * poll every 200 us takes 11 % of a core, each ms 2.9 %, each 5 ms 0.5 %. */
+ * poll every 200 us takes 11 % of a core, every ms 2.9 %, every 5 ms 0.5 %. */
 
 #define FIRST_NAP_NS  20000ull
 #define SHORT_NAP_NS  1000000ull
@@ -24,7 +24,7 @@ static uint64_t longer(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* Naps of 20 us to 1 ms, each longer than the naps so far; 5 ms after 20 ms. */
+/* Naps that grow with `past_ns`, from 20 us to 1 ms; of 5 ms after 20 ms. */
 static uint64_t nap_short_ns(uint64_t past_ns)
 {
     uint64_t nap = FIRST_NAP_NS;
@@ -36,7 +36,7 @@ static uint64_t nap_short_ns(uint64_t past_ns)
     return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
 }
 
-/* Naps of 1 ms to 5 ms, each longer than the naps so far. */
+/* Naps that grow with `past_ns`, from 1 ms to 5 ms. */
 static uint64_t nap_long_ns(uint64_t past_ns)
 {
     uint64_t nap = SHORT_NAP_NS;

@@ -19,7 +19,7 @@
 #include "core/context.h"
 
 /* Descriptors are created on first use: a context that is only polled has none.
- * Each waiter has one of its own, because a waiter that drains its doorbell
+ * Each waiter has its own descriptor, because a waiter that drains its doorbell
  * must not consume the wake-up of another. */
 
 #define NS_PER_S 1000000000ull

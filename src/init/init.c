@@ -59,7 +59,7 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *owner)
     memcpy(plan->protocol, owner->plan.protocol, sizeof(plan->protocol));
 }
 
-/* Logs how peers are reached, and in a second line the reason. If
+/* Logs how peers are reached, and in a second line `reason` of the class. If
  * AMALGAM_REPORT is set, the first rank prints the first line to stderr. */
 static void class_tell(const hg_class_t *cls, const char *info)
 {

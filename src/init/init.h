@@ -24,7 +24,7 @@ struct amg_init {
     bool wants_stats;
     hg_checksum_level_t checksum_level;
     bool no_block; /* progress never blocks */
-    /* Options of the threads that make progress; if NULL, the next two. */
+    /* Options of threads that make progress; NULL: `progress`, `wait` apply. */
     const struct amalgam_progress_options *progress_options;
     enum amalgam_progress progress;
     enum amalgam_wait wait;
@@ -35,9 +35,9 @@ struct amg_init {
  * and "mpi" if its value only adds the path of bulk data (mpi+p2p, mpi+rma). */
 const char *amg_init_plan_info(const char *info);
 
-/* Plans the domains to open for an init string. HG_INVALID_ARG: no init string;
- * HG_PROTONOSUPPORT: no such transport here, and the log lists the available
- * transports; HG_OPNOTSUPPORTED: mpi+dynamic. */
+/* Plans the domains to open for an init string. HG_INVALID_ARG: the text is not
+ * an init string; HG_PROTONOSUPPORT: no such transport here, and the log lists
+ * the available transports; HG_OPNOTSUPPORTED: mpi+dynamic. */
 hg_return_t amg_init_plan(
     const struct amg_init *init, struct amg_class_plan *plan);
 

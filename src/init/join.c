@@ -209,12 +209,12 @@ static const char *internode_way(
  * each rank can map the previous one's segment, all ranks can map all segments.
  * Other segments are mapped at the first contact.
  *
- * The node uses its segments only if all ranks could map: with different routes
- * in a pair, answers would come on a route that is not polled. All ranks of the
- * node take every step, also after an error. At the end the files are unlinked,
- * so that a job leaves none, however the job ends; ranks later open the files
- * by the descriptors of their owners. If that is not possible (pid namespaces
- * of containers), the names stay until the class closes. */
+ * The node uses its segments only if all ranks could map: if two ranks used
+ * different routes, answers would come on a route that is not polled. All ranks
+ * of the node take every step, also after an error. At the end the files are
+ * unlinked, so that a job leaves none, however the job ends; ranks later open
+ * the files by the descriptors of their owners. If that is not possible (pid
+ * namespaces of containers), the names stay until the class closes. */
 
 /* Record that a rank sends to the other ranks of its node, in two rounds: after
  * the open of the segment, and after the mapping. */
@@ -509,7 +509,7 @@ hg_return_t amg_init_join(hg_class_t *cls)
     struct amg_node node;
     hg_return_t rc = HG_SUCCESS;
 
-    /* Without a load: amg_init_plan() has loaded the MPI driver. */
+    /* Loads nothing: amg_init_plan() has loaded the MPI driver. */
     cls->ranks = amg_driver_find(AMG_DRIVER_MPI_NODE, false);
     if (cls->ranks == NULL) {
         AMG_LOG_ERROR("cls",

@@ -293,7 +293,7 @@ hg_return_t amg_init_plan(
             info);
     if (plan->how.max_contexts == 0)
         plan->how.max_contexts = 1;
-    /* Mercury allows a second context here without the option max_contexts. */
+    /* Mercury allows a second context on these routes without max_contexts. */
     if (plan->how.max_contexts == 1 && (plan->main_route == AMG_ROUTE_SHM ||
                                            plan->main_route == AMG_ROUTE_OFI))
         plan->how.max_contexts = CONTEXTS_UNASKED;
@@ -360,7 +360,7 @@ static hg_return_t driver_add(const struct amg_transport *transport,
     for (; *scheme != '\0'; scheme += len) {
         scheme += strspn(scheme, " ");
         len = strcspn(scheme, " ");
-        /* A scheme without a class is an alias of one with a class. */
+        /* A scheme without a class is an alias of a scheme with a class. */
         if (memchr(scheme, '+', len) == NULL)
             continue;
         if (uri != NULL && !is_wanted(scheme, len, uri))

@@ -116,7 +116,7 @@ static size_t stack_len(const char *text)
     return mark == NULL ? strlen(text) : (size_t)(mark - text);
 }
 
-/* Has a rank the provider of rank 0? Others cannot communicate with rank 0. */
+/* Can the rank reach rank 0? Only with the provider that rank 0 has. */
 static bool stack_fits(const struct amg_rank_table_maker *table,
     const struct amg_rank_record *first, const struct amg_rank_record *record)
 {
@@ -184,7 +184,7 @@ static hg_return_t table_fill(struct amg_rank_table_maker *table)
     return places_fill(table);
 }
 
-/* Maps the memory of the node's first rank. `ret_is_shared`: at all ranks. */
+/* Maps the memory of the first rank. `ret_is_shared`: all ranks mapped it. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
@@ -243,7 +243,7 @@ static hg_return_t table_copy(struct amg_rank_table_maker *table)
     return rc;
 }
 
-/* Shares the table with the node's ranks, or copies it if one cannot map. */
+/* Shares the table with the node's ranks, or copies it if a rank cannot map. */
 static hg_return_t table_share(struct amg_rank_table_maker *table)
 {
     bool is_shared = false;
@@ -259,7 +259,7 @@ hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table)
 {
     hg_return_t collected = table->ops->collect(
         table->node, table->mine, table->record_len, table->all);
-    /* Without records `all` may be undefined, but sharing is collective. */
+    /* After a failed collect() `all` is not read; sharing is collective. */
     hg_return_t filled =
         collected == HG_SUCCESS ? table_fill(table) : collected;
     hg_return_t shared = table_share(table);

@@ -159,7 +159,7 @@ static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
     return buffer;
 }
 
-/* Waits for a buffer, and logs the wait each AMALGAM_SILENT_MS. */
+/* Waits for a buffer, and logs the wait every AMALGAM_SILENT_MS. */
 static void buffer_await(
     struct margo_bulk_pool *pool, struct amg_margo_waiter *waiter)
 {
@@ -225,7 +225,7 @@ static bool pool_has(const struct margo_bulk_pool *pool, hg_bulk_t bulk)
 }
 
 /* Gives the buffer to the caller that has waited longest, and returns that
- * caller; without a waiting caller, to the pool, and returns NULL. */
+ * caller. If no caller waits, puts the buffer into the pool; returns NULL. */
 static struct pool_waiter *buffer_give_locked(
     struct margo_bulk_pool *pool, struct pool_buffer *buffer)
 {

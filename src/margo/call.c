@@ -98,8 +98,8 @@ static void call_cancel(struct margo_request_struct *req)
     if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* The late completion ends an operation, too, in call_done(): this thread
-     * counts an operation more. */
+    /* call_done() will count an end for the late completion, too: so this
+     * thread first counts another operation. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req)) {
         data->ret = HG_TIMEOUT;
@@ -298,8 +298,8 @@ static hg_return_t call(struct amg_margo_handle *data,
 /* The low bits of an RPC's id are the id of the provider. */
 #define PROVIDER_MASK ((hg_id_t)MARGO_MAX_PROVIDER_ID)
 
-/* Sets the handle to `id`, its RPC of another provider; registers the RPC for
- * that provider if necessary. */
+/* Sets the handle to `id`, the id of its RPC at another provider; registers the
+ * RPC for that provider if necessary. */
 static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
 {
     margo_instance_id mid = data->mid;

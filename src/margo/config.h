@@ -169,8 +169,8 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 
-/* Size of stacks: from the environment, else from the runtime, if that runs,
- * else from the configuration. `ret_count`: number of stacks that a stream
+/* Size of stacks: from the environment, else from the runtime, if started, else
+ * from the configuration. `ret_count`: number of stacks that a stream
  * keeps, from the environment, else from the configuration. */
 size_t amg_margo_environment_stacks(
     const struct amg_margo_config *config, unsigned *ret_count);

@@ -68,7 +68,7 @@ static void change_notify(margo_instance_id mid)
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-/* Waits for a change, with the mutex locked; logs each AMALGAM_SILENT_MS that
+/* Waits for a change, with the mutex locked; logs every AMALGAM_SILENT_MS that
  * the end waits for `what`. NULL: no log, as watch.c warns of a silent loop. */
 static void change_await(margo_instance_id mid, const char *what)
 {
@@ -330,7 +330,7 @@ static void streams_end(margo_instance_id mid)
         amg_margo_runtime_leave();
 }
 
-/* Closes the instance when there are no references. */
+/* Closes the instance, if there are no references. */
 static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
 {
     bool is_mine = false;

@@ -25,7 +25,7 @@ static void handler_over(margo_instance_id mid)
 
 static void handler_main(void *arg);
 
-/* Creates a handler's thread. False: none; the request was refused. */
+/* Creates a handler's thread. False: no thread; the request was refused. */
 static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
 {
     int rc =
@@ -43,7 +43,7 @@ static bool handler_start(struct amg_margo_handle *data, ABT_pool pool)
     return false;
 }
 
-/* The pool for a handler; that of a deregistered RPC may have been freed. */
+/* The pool for a handler: a deregistered RPC's own pool may have been freed. */
 static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
 {
     return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;

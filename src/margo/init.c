@@ -73,7 +73,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* Sets the class: the given class, or opens one by `opener` or the address. */
+/* Sets the class: the given class, or a class opened by `opener` or address. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;

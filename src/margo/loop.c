@@ -30,8 +30,8 @@ void amg_margo_wake(margo_instance_id mid)
     struct amg_margo_wakeup *wakeup = &mid->wakeup;
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
-    /* Dekker: the caller has stored a change, and this thread reads `gated`; a
-     * loop adds to `gated`, then looks for changes: one sees the other. */
+    /* Dekker: this thread stored a change, then reads `gated`; a loop adds to
+     * `gated`, then looks for changes: at least one sees the other's store. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->gated, memory_order_seq_cst) > 0) {
         ABT_mutex_lock(mutex);

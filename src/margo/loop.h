@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Progress loop of an instance, the public calls about it, and its timers. */
+/* Progress loop of an instance, its watch and timers, and the finalization. */
 #ifndef AMG_MARGO_LOOP_H
 #define AMG_MARGO_LOOP_H
 
@@ -101,7 +101,7 @@ void amg_margo_loop_stop(margo_instance_id mid);
 void amg_margo_rounds_begin(margo_instance_id mid,
     struct amg_margo_rounds *rounds, struct amg_margo_loop_counts *counts);
 void amg_margo_rounds_end(struct amg_margo_rounds *rounds);
-/* Makes progress once, and runs the callbacks; sleeps if nothing is to do. */
+/* Makes progress once and runs callbacks; sleeps if there is nothing to do. */
 void amg_margo_rounds_run(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Called between two rounds: lets ready threads of the stream run; a loop that
@@ -218,19 +218,19 @@ void amg_margo_timers_fini(margo_instance_id mid);
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Disarms the timer. False: the timer was not armed, or has fired. A fire()
- * that runs has returned before this call returns, unless fire() itself is the
- * caller. Any thread; a user-level thread that waits yields to others. */
+/* Disarms the timer. False: the timer was not armed, or has fired, and fire()
+ * has returned, unless the caller runs in fire(). True: a fire() that armed the
+ * timer again may still run. Any thread; a ULT that waits yields to others. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 
 /* Called by a loop: fires all timers that are due. */
 void amg_margo_timers_fire(margo_instance_id mid, uint64_t now_ns);
 
-/* `time_ms` from now, of CLOCK_REALTIME, for timed waits of abt.h. */
+/* The time `time_ms` from now by CLOCK_REALTIME, for timed waits of abt.h. */
 struct timespec amg_margo_moment(unsigned time_ms);
 
-/* `timeout_ms` from now, of amg_clock_ns(). */
+/* The time `timeout_ms` from now by the clock of amg_clock_ns(). */
 uint64_t amg_margo_timer_due_ns(double timeout_ms);
 
 #endif

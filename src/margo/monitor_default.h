@@ -32,7 +32,7 @@ struct amg_monitor_config {
 
 enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 
-/* The monitor's lock guards `next` and `refs`. Times: of ABT_get_wtime(). */
+/* The monitor's lock guards `next` and `refs`. Times are of ABT_get_wtime(). */
 struct amg_monitor_operation {
     struct amg_monitor_operation *next; /* next free operation */
     struct amg_stats_call *call;

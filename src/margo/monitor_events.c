@@ -2,7 +2,7 @@
 /* Events of an instance: what the default monitor counts of each.
  *
  * An operation (a call, an answer, a transfer, or a served request) has an
- * object from begin to end. Each event that is still to come has a reference:
+ * object from begin to end. Each event that is still to come holds a reference:
  * end of the post, callback and wait; or, for a served request, the end of its
  * RPC function and of its thread. A handle outlives the object, and so points
  * to an entry of the book of calls, which stays. */
@@ -130,8 +130,8 @@ static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Data of a handle: the entry of its call. A served request has its operation
- * there until its thread begins. */
+/* Data of a handle: the entry of its call, or the operation of a served request
+ * whose thread has not begun. */
 static void *handle_get(hg_handle_t handle)
 {
     margo_monitor_data_t data = {.p = NULL};
@@ -290,7 +290,7 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* handle_get() says what the handle points to before its thread begins. */
+/* The data of the handle is the operation until the request's thread begins. */
 static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_handler_args_t args)
 {

@@ -3,8 +3,8 @@
  *
  * The fields use_progress_thread and rpc_thread_count are short forms: they add
  * pools __pool_<n>__ and streams __xstream_<n>__ to the plan, unless the field
- * progress_pool or rpc_pool names a pool. The plan gets them only when the
- * pools open, because adapt() of struct amg_margo_opener may change both. */
+ * progress_pool or rpc_pool names a pool. The short forms take effect only when
+ * the pools open: adapt() of struct amg_margo_opener may change both fields. */
 #include <stdio.h>
 #include <string.h>
 

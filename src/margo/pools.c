@@ -384,7 +384,7 @@ hg_return_t margo_transfer_pool_content(
         return HG_INVALID_ARG;
     if (origin_pool == target_pool)
         return HG_SUCCESS;
-    /* Moves only the threads of this moment: more may be pushed for ever. */
+    /* Moves only the threads in the pool now: pushes may go on for ever. */
     error = ABT_pool_get_size(origin_pool, &left);
     while (error == ABT_SUCCESS && left-- > 0) {
         ABT_thread thread = ABT_THREAD_NULL;

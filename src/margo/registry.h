@@ -46,8 +46,8 @@ struct amg_margo_list {
 /* Freed by its last instance. `lock` guards the items, and all but `shown`. */
 struct amg_margo_registry {
     struct amg_lock lock;
-    /* margo_state_dump() holds `shown` while it prints items; a thread that
-     * frees an item off its list holds it, too. Taken before `lock`; blocks. */
+    /* Held by margo_state_dump() while it prints items, and by a thread that
+     * frees a removed item. Taken before `lock`; blocks. */
     ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;

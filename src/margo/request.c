@@ -6,12 +6,12 @@
  * A waiting thread stores its waiter in the word; margo_wait_any() stores one
  * waiter in several requests. The thread that ends the request exchanges the
  * word, and does not touch the request afterwards. A waiter lies on the stack
- * of its thread, so the thread returns only when the waiter has counted all
- * wakers that touch it no more. A waker that has lost its core would delay the
- * thread: with one request, and a runtime that lets a woken thread free its
- * eventual, the thread does not wait for the count.
+ * of its thread, so the thread returns only when each waker has counted itself
+ * in the waiter, by its last access. A waker that has lost its core would
+ * delay the thread: with one request, and a runtime that lets a woken thread
+ * free its eventual, the thread does not wait for the count.
  *
- * While one OS thread alone posts, waits and ends, this OS thread owns the
+ * While one OS thread alone posts, awaits and ends requests, it owns the
  * instance's biased lock, and changes the word under the lock by plain stores.
  * (A locked instruction drains the store buffer, which holds the message just
  * posted; the drain would take longer than all other steps of a wait.) A thread
@@ -125,8 +125,8 @@ static bool state_change(
     return is_from;
 }
 
-/* Wakes the thread that stands in for the loop, which may wait for the request
- * that the caller has ended; unless that thread is the caller itself. */
+/* Wakes the thread that stands in for the loop, since that thread may wait for
+ * the request that the caller has ended; unless the caller itself stands in. */
 static void stand_in_wake(margo_instance_id mid)
 {
     ABT_thread thread =
@@ -460,7 +460,7 @@ hg_return_t margo_wait(margo_request req)
     return ret;
 }
 
-/* Is no request freed by an earlier wait? Null elements are allowed. */
+/* Has an earlier wait freed none of the requests? Elements may be null. */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
@@ -559,7 +559,7 @@ static bool any_wait(size_t count, margo_request *reqs)
             is_over = !request_attach(req, &waiter);
         AMG_TEST_POINT("request.attached_one");
     }
-    /* The last request was not attached: over, or it has another waiter. */
+    /* The last request is over, or has another waiter: it was not attached. */
     if (is_over)
         attached--;
     else

@@ -43,9 +43,9 @@ struct margo_request_struct {
     void *arg;
     atomic_uint refs; /* of the poster, and of the operation */
     bool is_kept;     /* from the instance's pool, and not freed */
-    /* A time limit: its timer cancels the operation, which cannot end
-     * meanwhile, as its end disarms the timer. Before the post there is nothing
-     * to cancel: the timer is armed again. */
+    /* A time limit: fire() of `timer` cancels the operation, whose end disarms
+     * the timer, and so waits for fire(). Before the post there is nothing to
+     * cancel: fire() arms the timer again. */
     bool is_timed;
     uint64_t due_ns; /* amg_clock_ns() */
     atomic_bool is_late;

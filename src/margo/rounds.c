@@ -147,8 +147,8 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Does the loop, the first of two, make progress only while the second loop
- * does not? An instance that drains needs the polls of the first loop. */
+/* Is this loop the first of two, so that it makes progress only while no other
+ * thread does? An instance that drains needs the polls of the first loop. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -248,7 +248,7 @@ static hg_return_t progress(
 /* How long the loop may sleep: until a timer is due, at most the upper bound,
  * and only 1 ms while the instance ends, since the thread that ends the last
  * operation cannot wake a loop that may have ended. 0: the loop must not sleep.
- * A loop that stands by gets 0 only if it has the turn to fire a due timer. */
+ * A loop that stands by gets 0 only if it has the turn and a timer is due. */
 static unsigned sleep_ms(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -333,7 +333,7 @@ static void timed_wait(margo_instance_id mid, unsigned time_ms)
 }
 
 /* The stream is about to end, and other streams run the pool, too: the loop
- * sleeps for 1 ms, so that another stream continues it. */
+ * sleeps for 1 ms, so that another stream runs the loop next. */
 static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));

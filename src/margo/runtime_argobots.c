@@ -77,7 +77,7 @@ bool amg_margo_runtime_must_migrate(void)
 hg_return_t amg_margo_runtime_sleep(
     const struct amg_margo_sleep *sleep, unsigned timeout_ms)
 {
-    /* The total size of its pool counts the running caller, too. */
+    /* The total size of the caller's pool counts the running caller, too. */
     if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
         timeout_ms = SHARED_SLEEP_MS;
     return sleep->sleep(sleep->arg, timeout_ms);

@@ -165,7 +165,7 @@ static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 
     if (stream->is_owned && stream_leaves(registry, stream))
         return;
-    /* Joins before `shown` is taken: a thread of the stream may hold it. */
+    /* Joins before taking `shown`, which a thread of the stream may hold. */
     if (stream->is_owned)
         error = ABT_xstream_join(handle);
     amg_margo_show_begin(registry);
@@ -304,7 +304,7 @@ free_pools:
 }
 
 /* Replaces the scheduler of the calling stream by a scheduler with the pools of
- * the plan; `keeps`: and with its present pools. */
+ * the plan; `keeps`: and with the pools that the stream runs now. */
 static hg_return_t stream_adopt(
     margo_instance_id mid, const struct amg_margo_stream_spec *plan, bool keeps)
 {

@@ -442,7 +442,7 @@ int margo_timer_start(margo_timer_t timer, double timeout_ms)
     return -1;
 }
 
-/* Disarms the timer, and makes threads void that have not begun. No start
+/* Disarms the timer, and makes void the threads that have not begun. No start
  * succeeds until cancel_end(). */
 static void cancel_begin(struct margo_timer *timer)
 {

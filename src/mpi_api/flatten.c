@@ -95,7 +95,7 @@ static int64_t comm_contents_count(
     return contents->is_large ? contents->counts[i] : contents->ints[i];
 }
 
-/* Displacement `i` in bytes, number `before` + `i` of the large counts. */
+/* Displacement `i` in bytes: addrs[i], or counts[before + i] if is_large. */
 static int64_t comm_contents_bytes(
     const struct amg_mpi_api_contents *contents, int64_t before, int64_t i)
 {
@@ -256,8 +256,8 @@ static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
 }
 
 /* Types are nested to any depth: the walk keeps its levels on the heap, so that
- * depth costs no stack. A level first gets the layout of its element type, then
- * computes its own layout from it; a struct does so for each member. Adjacent
+ * depth costs no stack. A level first gets the layout of its element type, and
+ * computes its own from that layout; a struct does so for each member. Adjacent
  * bytes are merged into runs at once, so that an outer level never sees the
  * elements of a dense inner level. */
 

@@ -92,8 +92,8 @@ struct amg_mpi_api_contents {
     void *block;        /* memory of the four lists */
 };
 
-/* Two functions that read a type, in contents_read.c, or contents_read3.c
- * before MPI-4, and return the code of MPI. */
+/* Two functions that read a type, and return the code of MPI. Before MPI-4 they
+ * are in contents_read3.c, else in contents_read.c. */
 
 /* Reads the constructor, and the lengths of the lists; `*ret_contents` is
  * zeroed. */

@@ -15,9 +15,9 @@
 #include "mpi_backend/mpi_public.h"
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
- * descriptor (core/wait_policy.c). On a core of its own it polls without pause
- * for 200 ms; on a shared core it yields for 0.1 ms. It then blocks for 1 ms
- * between two polls, and later for 5 ms (on a shared core: after 20 ms without
+ * descriptor (core/wait_policy.c). On a core of its own a thread polls for
+ * 200 ms; on a shared core it yields for 0.1 ms. Then the thread blocks: for
+ * 1 ms between two polls, later for 5 ms (on a shared core: after 20 ms without
  * events). A wait blocks in the wait of a context, which an arrival ends. */
 
 #define YIELD_NS 100000ull /* before the first timed wait on a shared core */
@@ -77,8 +77,8 @@ static hg_context_t *context_next(struct serve *serve)
     return context;
 }
 
-/* Blocks until the context has events, up to 5 ms, or 1 ms if there are several
- * contexts. */
+/* Blocks until the context has events, for `left_ns` or 5 ms at most; for 1 ms
+ * at most, if `ns` is not longer or the class has several contexts. */
 static void nap(
     struct serve *serve, hg_context_t *context, uint64_t ns, uint64_t left_ns)
 {
@@ -96,8 +96,8 @@ static void nap(
 }
 
 /* Serves all contexts once. If nothing happened, yields or blocks by the
- * policy, at most until the deadline or the next poll of MPI, which notifies
- * nobody. `now_ns` is the current time. */
+ * policy, at most until the deadline, and briefly, since the end of a request
+ * of MPI wakes no thread. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -119,8 +119,8 @@ static void comm_serve_turn(
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
     } else if (step.kind == AMG_WAIT_SLEEP) {
-        /* Yields first: the end of an operation that is shorter than a timed
-         * wait is seen sooner. */
+        /* Yields first, to see sooner the end of an operation that is shorter
+         * than a timed wait. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();
         else if (now_ns < deadline_ns)
@@ -176,7 +176,7 @@ static void handlers_put_back(void)
     amg_lock_unlock(&aside.lock);
 }
 
-/* Tests the request once; writes the status when it has ended. */
+/* Tests the request once; writes the status if the request has ended. */
 static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
 {
     int has_world = 0;

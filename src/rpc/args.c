@@ -14,9 +14,9 @@
  * header of its own. The program writes that header before it sends, when there
  * is no message yet: the driver provides a buffer only at the post, which knows
  * the peer for certain. So a handle that is asked for the header allocates a
- * buffer (`raw`), and the post copies the reserved bytes from it. The handle,
- * and the pooled object after it, keep the buffer for later calls. A handle
- * that was never asked for the header sends zeros. */
+ * buffer (`raw`), and the post copies the reserved bytes from it. The handle
+ * keeps the buffer for later calls, also while the handle is in the pool. A
+ * handle that was never asked for the header sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {
@@ -79,7 +79,7 @@ static hg_return_t place_give(
     return HG_SUCCESS;
 }
 
-/* Returns the contents of a received message: the user's header, arguments. */
+/* Returns the user's header and the arguments of a received message. */
 static hg_return_t message_give(
     void *message, uint64_t len, void **ret_buf, hg_size_t *ret_len)
 {

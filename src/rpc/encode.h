@@ -32,9 +32,9 @@ struct amg_message {
 };
 
 /* Encodes `user` into the message, behind the head and the user's own header.
- * Long arguments go into a longer buffer of the driver; if the driver has none,
- * they are exposed (AMG_HEADER_MORE), and `args` owns their memory. Both ways
- * count as long. AMG_HEADER_SUMMED: a checksum follows the arguments.
+ * Long arguments, which are counted, go into a longer buffer of the driver; if
+ * the driver has none, they are exposed (AMG_HEADER_MORE), and `args` owns
+ * their memory. AMG_HEADER_SUMMED: a checksum follows the arguments.
  * HG_OVERFLOW, HG_NOMEM, or the error of the proc; nothing is kept then. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message);

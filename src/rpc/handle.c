@@ -342,7 +342,7 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    /* The list first: the thread that ends the handle looks at the list. */
+    /* Lists the handle first, as the thread that ends it looks at the list. */
     unanswered_add_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
@@ -437,7 +437,7 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
-        /* Before is_held(): an operation takes its reference in REPLYING. */
+        /* Read before is_held(): operations take references in REPLYING. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

@@ -416,7 +416,7 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
 
 /* One-way calls without a handle that have not left (oneway.c). */
 
-/* HG_NOMEM. */
+/* Create and free `streams` of `rpc`. Opening may return HG_NOMEM. */
 hg_return_t amg_streams_open(struct amg_rpc_context *rpc);
 void amg_streams_close(struct amg_rpc_context *rpc);
 /* `send_unsent` of struct amg_context_ops. */

@@ -7,7 +7,7 @@
  * records. That message leaves when it is full, before any other call of the
  * context, when the program makes progress or has run callbacks, and before a
  * thread that makes progress blocks: no message is begun while such a thread is
- * blocked. So single calls are never kept, and the order of calls stays.
+ * blocked. So a single call is never held back, and calls stay in order.
  *
  * The slot of a message is a hash of its peer. If two peers share a slot, a
  * call to one peer first sends the message that was begun for the other peer.
@@ -51,7 +51,7 @@ struct stream {
 
 /* Owned by the context. */
 struct amg_streams {
-    struct amg_bias lock; /* guards the slots; taken before those of drivers */
+    struct amg_bias lock; /* guards the slots; taken before drivers' locks */
     uint32_t len_max;     /* most bytes of records in a message; 0: none */
     struct stream slots[SLOTS];
 };
@@ -88,9 +88,9 @@ static inline unsigned turn_now(const hg_context_t *context)
     return atomic_load_explicit(&context->turns, memory_order_relaxed);
 }
 
-/* A message that waits for a credit of its peer. One-way calls create such a
- * message only if no request to the peer waits (else they are refused), a
- * two-way call at most one per peer. Owned by itself, until it has left. */
+/* A message that waits for a credit of its peer. A one-way call creates such a
+ * message only if no request to the peer waits (else the call is refused); a
+ * two-way call creates at most one per peer. Owned by itself until sent. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -444,7 +444,7 @@ enum way {
     WAY_ANY,   /* any other call, or not known */
 };
 
-/* Adds the call to the message of its stream, or finds out that it cannot. */
+/* Adds the call to the message of its stream, or returns another way. */
 static AMG_INLINE enum way way_take(hg_context_t *context,
     const struct amg_peer *peer, hg_id_t id, const void *arg, uint32_t len)
 {

@@ -148,8 +148,8 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
 }
 
 /* The arguments of a call were pulled: queues the call for its handler, at once
- * or when its line reaches it. `is_refused`: the call only leaves its line; the
- * caller refuses it. */
+ * or after the earlier calls of its line. `is_refused`: the call only leaves
+ * its line; the caller refuses the call. */
 static void line_leave(struct hg_handle *handle, bool is_refused)
 {
     hg_context_t *context = handle->info.context;

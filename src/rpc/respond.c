@@ -20,15 +20,15 @@
  * has the message, and owns the handle's operation, only the operation's step
  * may end the call; the other events leave the result in the handle.
  *
- * A transport reports a lost peer only through an operation to it. So when no
- * ACK has come for a second, and then less and less often, the target probes
- * the origin: it sends a request that the library of the origin answers at
- * once, and that fails if the peer or its context is gone. */
+ * A transport reports a lost peer only through an operation to that peer. So a
+ * target without an ACK probes the origin after a second, and then at growing
+ * intervals: the probe is a request that the library of the origin answers at
+ * once, and that fails if the origin or its context is gone. */
 
 #define ASK_FIRST_NS  (1000 * AMG_NS_PER_MS)
 #define ASK_LATEST_NS (60000 * AMG_NS_PER_MS)
 
-/* A probe of an origin. Owned by itself, until it is answered. */
+/* A probe of an origin. ask_ended() frees a posted probe. */
 struct amg_ask {
     struct amg_op op;
     hg_context_t *context;
@@ -64,7 +64,7 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     return rc;
 }
 
-/* Ends the wait of a handle. False: another thread did. */
+/* Ends the wait of a handle. False: the wait had ended before. */
 static bool take_out_locked(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;

@@ -24,7 +24,7 @@
  * the program leaves progress to that thread: from then on unknown ids are
  * refused. The credits of the peers bound the number of kept requests. */
 
-/* Defined below: serves a waiting request as one that just arrived. */
+/* Defined below: serves a waiting request like a new arrival. */
 static void serve_known(struct hg_handle *handle);
 
 /* Takes the first request for `id` (0: any) off the list, or NULL. */
@@ -369,7 +369,7 @@ AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
  * among the calls of its peer, runs in the thread that runs incoming calls, and
  * holds its credit until its handler has returned. */
 
-/* An arrival that waits for its handler; in its `kept` words. */
+/* An arrival that waits for its handler; stored in `kept` of the arrival. */
 struct waiting {
     struct amg_cq_entry entry;
     hg_context_t *context;
@@ -434,11 +434,11 @@ AMG_NOINLINE static void several_end(
     waiting_end(waiting, arg, arg_len);
 }
 
-/* Runs the handler of the next record of several. Before that, the rest goes
- * back to the front of the queue: so the order is kept if the handler runs
- * callbacks, other threads may run the rest, and the context, with callbacks
- * queued, cannot be destroyed. The argument is copied, because the thread that
- * runs the last record releases the arrival. */
+/* Runs the handler of the next record of several. Before the handler runs, the
+ * other records go back to the front of the queue: the order is kept even if
+ * the handler runs callbacks, other threads may run these records, and the
+ * context, with callbacks queued, cannot be destroyed. The argument is copied,
+ * because the thread that runs the last record releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
@@ -489,7 +489,7 @@ static inline void oneway_take(hg_context_t *context, unsigned route,
         context, waiting_make(context, route, rpc, arrival, waiting_run));
 }
 
-/* Is the plain request one for a handler that takes no handle? */
+/* Is the plain request for a handler that takes no handle? */
 static inline bool oneway_may_take(
     const struct amg_rpc *rpc, const struct amg_arrival *arrival)
 {

@@ -43,7 +43,7 @@
 #include "base/mem.h"
 #include "shm/shm_peer.h"
 
-/* Number of lent msgbufs or blocks to check before a fresh one is taken. */
+/* Number of lent msgbufs or blocks to check before a fresh buffer is taken. */
 enum { RECLAIM_MAX = 8 };
 
 static inline struct amg_shm_buf *buf_pop_locked(

@@ -132,9 +132,9 @@ enum amg_shm_transfer_state {
     AMG_SHM_TRANSFER_ENDED,   /* the operation has ended; fragments have not */
 };
 
-/* From bulk.pool. The domain's lock guards all members but `local`, `begun`,
- * `arrived`, `ret`, which only the progress owner of `ep` uses, and but the
- * fragments while POLLED. */
+/* From bulk.pool. The domain's lock guards all members but those that only the
+ * progress owner of `ep` uses: `local`, `begun`, `arrived`, `ret` and, in the
+ * state POLLED, the fragments. */
 struct amg_shm_transfer {
     struct amg_link link;
     enum amg_shm_transfer_state state;

@@ -324,7 +324,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* Copies the first bytes of both lists, in the way of the peer's first run. */
+/* Copies the first bytes of both lists; the peer's first run sets the way. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)

@@ -82,7 +82,7 @@ struct amg_shm_bulk_peer {
     /* 1: `table`, `accessor` and the area are set, and constant. Release by the
      * thread that set them, acquire by others. */
     _Atomic uint32_t is_known;
-    /* 1: cross-memory copies are allowed; 0 after the kernel refused one. */
+    /* 1: cross-memory copies are allowed; 0 after the kernel refused a copy. */
     _Atomic uint32_t has_cma;
     /* 1: the peer closed or died, and posts no longer copy. A copy by a post
      * that still reads 0 is harmless: the peer's area stays mapped until the
@@ -108,7 +108,7 @@ struct amg_shm_stock {
 enum amg_shm_stock_id {
     AMG_SHM_STOCK_MSGBUFS, /* msgbufs that a receiver may keep for long */
     AMG_SHM_STOCK_TRANSIT, /* msgbufs that a receiver copies out at once */
-    AMG_SHM_STOCK_BLOCKS,  /* the first of the stocks, one per kind of blocks */
+    AMG_SHM_STOCK_BLOCKS,  /* the first stock of blocks; one per kind */
     AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
 };
 
@@ -277,8 +277,8 @@ struct amg_shm_domain {
     uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;
     bool wants_retry; /* a send waits for a slot, or a wakeup failed */
-    /* At most so many pidfds of peers, and so many open doorbells of peers: the
-     * doorbell that was opened first is closed for a further doorbell. */
+    /* Limit of the pidfds of peers, and limit of the open doorbells of peers: a
+     * doorbell beyond the limit closes the doorbell that was opened first. */
     uint32_t descriptors_max;
     struct { /* shm_link.c: doorbells of peers, in the order of opening */
         struct amg_list open;

@@ -185,7 +185,7 @@ static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
 }
 
 /* The work of one poll in RARE_EVERY, also if polls find messages: a peer that
- * keeps this context busy must not keep others from their replies and slots. */
+ * keeps this context busy must not keep other peers from replies and slots. */
 static void rare_step_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -393,7 +393,7 @@ bool amg_shm_poll_arm(struct amg_ep *base)
     return false;
 }
 
-/* Whether a context of the peer last waited on that cpu. */
+/* Whether a context of the peer last waited on `cpu`. */
 static bool peer_is_on(const struct amg_shm_peer *peer, uint32_t cpu)
 {
     for (uint32_t i = 0; i < peer->region.max_contexts; i++)

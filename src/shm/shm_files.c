@@ -2,7 +2,7 @@
 /* Files of the segments of this user in /dev/shm.
  *
  *   /dev/shm/amalgam-UID-NAME                       a segment
- *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of it
+ *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of the segment
  *
  * In the same pid namespace, pid and start time of the owner tell whether the
  * owner is alive, even if the pid was reused, the owner called exec(), the
@@ -20,7 +20,7 @@
  *
  * A process removes a stale segment only with a second lock on the file, which
  * owners do not take, and only if the path still leads to the file: so two
- * processes that clean cannot remove a segment created in between. The name of
+ * processes that clean cannot remove a segment created meanwhile. The name of
  * a doorbell has the incarnation of its segment; a doorbell is made after the
  * segment and removed before it: a doorbell without its segment is stale. */
 #include "shm/shm_files.h"

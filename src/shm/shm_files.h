@@ -92,7 +92,7 @@ struct amg_shm_region_params {
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region *ret_region);
 struct amg_shm_need;
-/* Bytes that a segment takes; `called`: with `slots` slots in use. */
+/* Bytes that a segment takes; `ret_need->called`: with `slots` slots in use. */
 void amg_shm_region_need(const struct amg_shm_region_params *params,
     uint32_t slots, struct amg_shm_need *ret_need);
 /* Maps and checks the segment that is called `name`. HG_ADDRNOTAVAIL: no such

@@ -25,7 +25,7 @@ void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id);
 /* Makes the FIFO of a context once; at `path` if the segment has a name. */
 bool amg_shm_inbox_doorbell_make(struct amg_shm_inbox *inbox, const char *path);
-/* Stops polling the rings that were silent since the last call; a few stay. */
+/* Stops polling all but a few of the rings silent since the last call. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
 /* Stops polling all rings. False: a ring has a cell, or there is an event, and
  * polls go on with all rings. Executes a barrier in every process if a ring was
@@ -80,10 +80,10 @@ void amg_shm_poll_all_closed_locked(
 void amg_shm_liveness_init(struct amg_shm_domain *domain);
 void amg_shm_liveness_fini(struct amg_shm_domain *domain);
 
-/* Detects peers that closed or refuse us; no system call if there are none. */
+/* Detects peers that closed or refuse us; no system call without such peers. */
 void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain);
 /* Detects peers that closed, refuse this process, or died as the kernel
- * reported; 1 system call if there are none. */
+ * reported; 1 system call without such peers. */
 void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain);
 /* Calls amg_shm_liveness_check_deaths_locked(), and checks some of the peers
  * without a pidfd. To be called from time to time. */

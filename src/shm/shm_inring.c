@@ -115,7 +115,7 @@ static bool map_wait_is_over_locked(struct amg_shm_domain *domain)
     return now_ns - domain->unmapped_since_ns >= MAP_WAIT_NS;
 }
 
-/* The peer that sends by a ring, mapped here, with a reference. */
+/* Finds the peer that writes a ring, maps its segment, takes a reference. */
 static hg_return_t sender_find_locked(struct amg_shm_domain *domain,
     const struct amg_shm_ring *ring, const char *name,
     struct amg_shm_peer **ret_peer)

@@ -16,10 +16,10 @@
  *               and end counted from the start of the list
  *
  * Memory without room in the table is exposed, too: peers do not find the key
- * there, and ask the exposer by message. The table is not larger because its
- * pages come from /dev/shm, which is small in many containers (64 MiB), and
- * because long lists mostly have short segments, which the exposer copies
- * faster anyway. */
+ * there, and ask the exposer by message. A larger table would take more of
+ * /dev/shm, which is small in many containers (64 MiB), and would gain little:
+ * long lists mostly have short segments, which the exposer copies faster
+ * anyway. */
 #ifndef AMG_SHM_SHM_KEYS_H
 #define AMG_SHM_SHM_KEYS_H
 
@@ -94,7 +94,7 @@ struct amg_shm_list_entry {
 struct amg_shm_key_table {
     _Atomic uint32_t magic;
     _Atomic uint32_t
-        accessor_end;      /* no accessor from here on announced an access */
+        accessor_end;      /* accessors from this index on were never used */
     _Atomic uint64_t salt; /* part of every key of this process */
     uint64_t unused[6];
     struct amg_shm_accessor accessors[AMG_SHM_ACCESSORS];

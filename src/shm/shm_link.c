@@ -138,7 +138,7 @@ static bool context_raise(struct amg_shm_context *context,
     }
     if (sleeper_claim(context))
         doorbell_write(*doorbell);
-    if (amg_spare_is_out()) { /* too few descriptors to keep this one open */
+    if (amg_spare_is_out()) { /* too few descriptors to keep the FIFO open */
         amg_spare_close(*doorbell);
         *doorbell = -1;
     }
@@ -282,7 +282,7 @@ bool amg_shm_link_has_state_locked(
 }
 
 /* Whether the context is or was open, or may be opened: as long as a domain has
- * opened no context, requests wait for the first one. */
+ * opened no context, requests wait for the first context. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {

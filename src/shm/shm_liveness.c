@@ -75,7 +75,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);
-    /* The credits may have gone to other peers, to which notes are due. */
+    /* The freed credits may have gone to other peers, which then need notes. */
     atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
     /* Suppresses a warning: messages left in the ring may return credits. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
@@ -109,8 +109,8 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* All cells of a peer in `inbox` were read: calls of that context that still
- * wait for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
+/* All cells of a peer in `inbox` were read: calls of `inbox` that still wait
+ * for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
  * other inboxes were read, too; then cancelled calls of all contexts end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
@@ -263,7 +263,7 @@ void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain)
 }
 
 /* Checks at most CHECKS peers without a pidfd, and moves them to the end of the
- * list, so that the next call checks others. */
+ * list, so that the next call checks other peers. */
 static void no_pidfd_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_list *peers = &domain->all_peers;

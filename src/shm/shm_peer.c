@@ -13,10 +13,10 @@
  * message tries again: no other route leads to a rank of the node.
  *
  * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
- * each context that this process found blocked. A domain keeps of each kind at
- * most a quarter of the soft limit (ulimit -n), and at most 256. Further peers
- * have no pidfd; for a further doorbell, the doorbell opened first is closed.
- * The library does not raise the limit.
+ * each context that this process found blocked. Of pidfds, and of doorbells, a
+ * domain keeps at most 256, and at most a quarter of the limit (ulimit -n).
+ * Further peers have no pidfd; a further doorbell closes the doorbell that was
+ * opened first. The library does not raise the soft limit.
  *
  * Memory per peer: about 600 bytes, and a ring of 5376 bytes in each
  * direction. */
@@ -158,7 +158,7 @@ void amg_shm_peer_free_locked(struct amg_shm_peer *peer)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     AMG_ASSERT(peer->bulk.bounce_used == 0);
     amg_shm_peer_bulk_fini(&peer->bulk);
-    amg_shm_links_fini_locked(peer); /* a failed wakeup lists the peer */
+    amg_shm_links_fini_locked(peer); /* may put the peer on `blocked` */
     if (amg_link_is_listed(&peer->blocked))
         amg_list_remove(&peer->blocked);
     amg_shm_peer_pidfd_close_locked(peer);

@@ -266,7 +266,7 @@ static hg_return_t open_failure(int error)
 /* Reserves pages of the file; false, and `errno`: too few pages are left. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
-    /* A process that gets signals all the time may go on without its pages. */
+    /* After RESERVE_TRIES signals, goes on without reserved pages. */
     for (unsigned tries = 0; tries < RESERVE_TRIES; tries++) {
         errno = posix_fallocate(fd, (off_t)at, (off_t)len);
         if (errno != EINTR)

@@ -49,9 +49,9 @@
  * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the writer's or the reader's process
  * lacks that call, the writer executes a fence per message.
  *
- * A writer that blocks while the ring is full sets `is_full`, makes that call,
- * and checks for room again; the reader loads `is_full` after each store of
- * `consumed`. Model: tests/models/shm_ring.pml. */
+ * A writer that blocks while the ring is full sets `is_full`, fences every
+ * process by membarrier, and checks for room again; the reader loads `is_full`
+ * after each store of `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 

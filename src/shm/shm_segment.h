@@ -121,7 +121,7 @@ enum amg_shm_context_state {
 /* State shared by a context and its senders, besides the rings. */
 struct amg_shm_context {
     /* Publishes `rings` and what the senders wrote to their rings; senders OR
-     * bits into it, the owner exchanges it for 0. */
+     * bits into `events`, and the owner exchanges the word for 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
     /* Bit i stands for all slots whose index is i modulo AMG_SHM_BITS. Set: the
      * ring of such a slot has cells, is new, or its claim is LEAVING. */
@@ -142,7 +142,7 @@ enum amg_shm_claim_state {
     AMG_SHM_CLAIM_FREE,
     AMG_SHM_CLAIM_MAKING,  /* a sender writes its name into the ring */
     AMG_SHM_CLAIM_LIVE,    /* cells may come */
-    AMG_SHM_CLAIM_LEAVING, /* no more cells will come; the owner frees it */
+    AMG_SHM_CLAIM_LEAVING, /* no further cells come; the owner frees the slot */
 };
 
 /* A claim, from its lowest bit on: state (8 bits), the context that the claimer

@@ -166,8 +166,8 @@ static void bounce_lacks(struct amg_shm_transfer *transfer)
         AMG_SHM_BOUNCE_LEN);
 }
 
-/* Begins a further fragment. HG_AGAIN: the transfer has as many in flight as
- * possible now, or has failed. HG_BUSY: none in flight, no buffer is free. */
+/* Begins a further fragment. HG_AGAIN: no more fragments can be in flight now,
+ * or the transfer failed. HG_BUSY: none is in flight, and no buffer is free. */
 static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;

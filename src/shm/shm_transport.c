@@ -89,7 +89,7 @@ enum {
     MESSAGE_LEN_MIN = 256,
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    PEERS_EXPECTED = 256, /* processes of a node that call this one */
+    PEERS_EXPECTED = 256, /* processes of a node that call this process */
 };
 
 static uint32_t choose(

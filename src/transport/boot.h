@@ -79,8 +79,8 @@ struct amg_node_ops {
     /* How often this rank has to call again, at intervals of
      * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
      * opening: MPI may hold back their messages until the sender calls MPI
-     * again. AMG_JOINED_NOT_YET: ranks may not have left; 0: never again. All
-     * ranks call first after the same collective call. Never blocks. */
+     * again. AMG_JOINED_NOT_YET: a rank may still be in a call; 0: never again.
+     * Each rank first calls after the same collective call. Never blocks. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* The path of bulk data of the domain, such as "mpi+p2p", and in one line
      * why it was chosen; owned by the domain. */

@@ -174,7 +174,7 @@ static void waiting_note_locked(
     amg_list_push(&calls->waiting, &post->waiting);
 }
 
-/* Wishes for credits. If no message can be sent now, a later poll sends it. */
+/* Wishes for credits. If the note cannot be sent now, a later poll sends it. */
 static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 {
     AMG_ASSERT_HELD_BIAS(calls->lock);

@@ -64,7 +64,7 @@ enum amg_violation {
     AMG_VIOLATION_FORM,    /* a message of unknown form or wrong length */
     AMG_VIOLATION_CREDITS, /* more credits came back than were taken */
     AMG_VIOLATION_LIMIT,   /* more requests than credits, or too many leases */
-    AMG_VIOLATION_ANSWER,  /* an answer without a call, or an impossible one */
+    AMG_VIOLATION_ANSWER,  /* an answer without a call, or impossible */
     AMG_VIOLATION_ACCESS,  /* a refused put or get */
     AMG_VIOLATION_DROPPED, /* a one-way call was dropped; no fault */
 };
@@ -167,12 +167,12 @@ bool amg_calls_may_warn(struct amg_calls *calls);
 void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
 
-/* Is it time to check all peers? Reads the clock, so not in each poll. */
+/* Is it time to check all peers? Reads the clock: do not call in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* Number of entries that wait for the peer `owner`; not cancelled calls. */
+/* Number of entries that wait for the peer `owner`, but not cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
-/* Checks a peer, `owner` in the table of calls, that `transfers` transfers wait
- * for: logs the peer's name when it has been silent for long. */
+/* Checks a peer, whose number in the table of calls is `owner`, and for which
+ * `transfers` transfers wait: logs the peer's name after a long silence. */
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
     struct amg_watched *watched, uint32_t owner, unsigned transfers);
 /* Ends the check of all peers. */
@@ -351,8 +351,8 @@ static inline uint32_t amg_calls_note_locked(
 void amg_calls_on_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note);
 
-/* Sends one peer the credits owed to it. False: none are owed, or the message
- * could not be sent. */
+/* Sends one peer the credits owed to it. False: no credits are owed, or the
+ * message could not be sent. */
 bool amg_calls_pay_one_locked(struct amg_calls *calls);
 
 /* Ends a posted operation with HG_CANCELED; ignores an operation that has ended
@@ -396,8 +396,8 @@ uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
 const struct amg_table_slot *amg_calls_pending_locked(
     const struct amg_calls *calls, uint32_t *at);
 
-/* request_now and reply_now of a driver whose messages need a buffer: by the
- * slots that take a buffer. */
+/* request_now and reply_now for a driver whose messages need a buffer: copy the
+ * bytes into a buffer, and send the buffer. */
 bool amg_request_by_buf(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
 bool amg_reply_by_buf(struct amg_ep *ep, const struct amg_arrival *arrival,

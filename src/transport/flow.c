@@ -291,7 +291,7 @@ static void pool_recall(struct amg_flow *flow)
         if (kept_by(peer) > share)
             recall_by(flow, peer, kept_by(peer) - share);
     }
-    pool_serve(flow); /* the credits of raises recalled unsent */
+    pool_serve(flow); /* recalling an unsent raise frees its credits */
 }
 
 /* The peer wants `count` credits more. */

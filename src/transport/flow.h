@@ -24,8 +24,8 @@
  * pool lasts. When the pool is empty, wishes are queued: the target recalls
  * credits from peers that have more than an equal share of the pool, and gives
  * single credits to the peers in the queue, in turn. An origin returns recalled
- * credits when they are unused. So a target holds at most the budget; where the
- * peers outnumber half of the budget, that half and one request of each peer.
+ * credits when they are unused. So a target holds at most the budget or, with
+ * more peers than half of the budget, the pool and one request of each peer.
  *
  * Both sides exchange notes of one word: the lower half is a raise or recall by
  * the target, the upper half is what the origin returns (positive) or wishes
@@ -161,7 +161,7 @@ struct amg_link *amg_flow_next(
     const struct amg_flow *flow, struct amg_flow_peer *peer);
 
 /* The medium had no room for the request of amg_flow_next(): puts the request
- * back as the oldest, and its credit. */
+ * back as the oldest, and gives its credit back. */
 void amg_flow_unnext(struct amg_flow_peer *peer, struct amg_link *link);
 
 /* Removes the oldest request regardless of credits, or NULL: empties the queue
@@ -213,8 +213,8 @@ void amg_flow_owe_again(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint16_t count);
 
 /* Takes from the list a peer that is owed credits or a note; NULL: no peer. The
- * caller sends credits and note; amg_flow_owe_again() and amg_flow_owing_add()
- * take back what could not be sent. */
+ * caller sends credits and note; what could not be sent goes back by
+ * amg_flow_owe_again(), amg_flow_note_again() and amg_flow_owing_add(). */
 struct amg_flow_peer *amg_flow_next_owing(struct amg_flow *flow);
 
 /* May amg_flow_next_owing() return a peer? */

@@ -14,12 +14,12 @@
  * The driver's header in front tells that the message is packed, how many calls
  * it has, and the context of the receiver, which is that of all its calls.
  *
- * Sender. A call leaves at once unless this process has sent a message to its
- * peer in the last poll or since. Then the call is kept, and calls that follow
- * to the same context of the peer are copied behind it. The kept message leaves
- * with the next poll, when it is full, or before a message that must not
- * overtake it. So single calls are never kept, and a peer has at most one kept
- * message. A kept message that no call has joined leaves as it is.
+ * Sender. A call leaves at once if this process has sent nothing to the peer
+ * since the last poll began. Otherwise the packer keeps a short call, and adds
+ * later calls to the same context of the peer behind the kept call. The kept
+ * message leaves with the next poll, when it is full, or before a message that
+ * must not overtake it. So single calls are never kept, and a peer has at most
+ * one kept message. A kept message that no call has joined leaves as it is.
  *
  * Receiver. The driver hands on each call as an arrival or a reply, in place:
  * all calls of a message share its buffer, and the last release frees the
@@ -77,8 +77,8 @@ struct amg_packer {
     uint32_t len_max;   /* of the body of a message; 0: nothing is packed */
     uint32_t count_max; /* calls in a message, sent or received */
     uint32_t turn;      /* counts polls */
-    /* Messages in `kept`; written under the lock, a hint without it: relaxed.
-     */
+    /* Messages in `kept`; written under the lock. Readers without the lock take
+     * the count as a hint: relaxed. */
     atomic_uint kept_count;
     struct amg_pack_counts counts;
 };
@@ -104,7 +104,7 @@ struct amg_pack {
 };
 
 enum amg_pack_verdict {
-    AMG_PACK_SEND,   /* the message leaves now, after a kept message */
+    AMG_PACK_SEND,   /* the message leaves now: the peer has no kept message */
     AMG_PACK_KEPT,   /* the packer keeps the message and its buffer */
     AMG_PACK_JOINED, /* the bytes were copied: the buffer is free */
     AMG_PACK_FULL,   /* send the kept message, then post again */

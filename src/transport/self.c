@@ -331,7 +331,7 @@ static hg_return_t self_addr_format(const struct amg_domain *domain,
     return HG_SUCCESS;
 }
 
-/* Is `text` "self://DIGITS-DIGITS", the last ones hexadecimal? */
+/* Is `text` "self://DIGITS-DIGITS", the last DIGITS hexadecimal? */
 static bool text_is_address(const char *text)
 {
     size_t prefix_len = strlen(self_prefix);

@@ -9,8 +9,8 @@
  * The state of an endpoint is one word: the number of entries of its two lists,
  * and whether a thread blocks on its descriptor. So an empty poll reads one
  * word, and a thread that queues an entry makes no system call unless a thread
- * blocks. Arm and queueing both hold the lock, so one of the two sees the
- * other. */
+ * blocks. A thread holds the lock while it arms the descriptor or queues an
+ * entry, so the later thread sees what the earlier thread has done. */
 #include "transport/self.h"
 
 #include <stdio.h>

@@ -53,16 +53,16 @@ struct amg_state {
     bool is_full; /* the line lacks room */
 };
 
-/* All zero but the parameters: `rank` of this process, negative if it has none;
- * a NULL `text` counts only. */
+/* Sets all fields to 0 but those of the parameters. A negative `rank`: this
+ * process has no rank. A NULL `text`: the report only counts. */
 void amg_state_init(struct amg_state *state, char *text, size_t cap, int rank);
 
 /* Begins a line about a part of the library, which ends with amg_state_end().
  * `part` must live until that call. */
 void amg_state_begin(struct amg_state *state, const char *part);
-/* Begins a line about a peer, `owner` in the table of calls, with what the
- * call engine has under way there. The caller holds the lock of the domain
- * until the line ends. */
+/* Begins a line about a peer, whose number in the table of calls is `owner`,
+ * with what the call engine has under way with that peer. The caller holds the
+ * lock of the domain until the line ends. */
 void amg_state_begin_peer_locked(struct amg_state *state,
     const struct amg_calls *calls, const struct amg_flow_peer *peer,
     uint32_t owner);

@@ -91,8 +91,8 @@ struct amg_open {
     /* All peers are ranks of one job, and close together with the main domain:
      * so a rank is quiet only when all its calls and accesses have ended. */
     bool is_joined;
-    /* The first rank of this node, which opens the same medium now, removes
-     * what dead processes left. */
+    /* This open need not remove what dead processes left: the first rank of
+     * this node, which opens the same medium now, removes that. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
     uint32_t credits;      /* unanswered requests per peer; 0: the default */
@@ -388,10 +388,10 @@ struct amg_bulk_ops {
     hg_return_t (*reg)(struct amg_domain *domain,
         const struct amg_segment *segments, uint32_t count, uint8_t flags,
         struct amg_mem **ret_mem);
-    /* Ends the exposure: no new access begins once this is called; accesses in
-     * flight are finished or stopped before it returns HG_SUCCESS, and `mem` is
-     * freed. HG_BUSY: a peer did not answer within `timeout_ms`; `mem` stays
-     * (closed to new accesses), call again. May block that long; other
+    /* Ends the exposure: no new access begins once unreg() is called; accesses
+     * in flight are finished or stopped before unreg() returns HG_SUCCESS, and
+     * `mem` is freed. HG_BUSY: a peer did not answer within `timeout_ms`; `mem`
+     * stays (closed to new accesses), call again. May block that long; other
      * operations of the domain progress meanwhile, and are not lost. */
     hg_return_t (*unreg)(
         struct amg_domain *domain, struct amg_mem *mem, unsigned timeout_ms);

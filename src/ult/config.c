@@ -31,7 +31,7 @@ struct values {
 
 enum {
     FIRST_CAP = 4,
-    LEAST_STACK = 4096, /* bytes of a stack of the program */
+    LEAST_STACK = 4096, /* fewest bytes that a program may give a stack */
 };
 
 _Static_assert(

@@ -47,7 +47,7 @@ int ABT_info_query_config(ABT_info_query_kind query_kind, void *val)
         *(ABT_bool *)val = ABT_FALSE;
         return ABT_SUCCESS;
     case ABT_INFO_QUERY_KIND_MAX_NUM_XSTREAMS:
-        /* The number of cores: more xstreams are possible, but not useful. */
+        /* The hardware threads: more xstreams are possible, but not useful. */
         *(unsigned *)val = amg_cpuset_count(amg_bind_process());
         *(unsigned *)val += *(unsigned *)val == 0;
         return ABT_SUCCESS;
@@ -256,7 +256,7 @@ AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)
     }
 }
 
-/* Has the thread a stack of its own, and is it not running? */
+/* Has the thread a stack of its own, and is the thread not running? */
 static bool has_stack_to_show(const struct amg_ult *ult)
 {
     enum amg_ult_state state = amg_ult_state(ult);

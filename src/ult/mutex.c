@@ -447,8 +447,8 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
  * signal only sets `is_signaled` of the waiter, which then does not park.
  *
  * A parked waiter without a deadline does not touch the condition again once
- * signaled. All other waiters do: `inside` counts them until they leave, and
- * ABT_cond_free() waits until then. */
+ * signaled. All other waiters touch the condition again: `inside` counts them
+ * until they leave, and ABT_cond_free() waits until then. */
 
 /* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
  * its creator, or by the program whose memory has it. The lock guards all. */

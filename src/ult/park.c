@@ -330,7 +330,7 @@ bool amg_park_until(
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* An OS thread, or no timeout thread could be started: blocks in the OS. */
+    /* An OS thread, or a thread whose timeout was not set, blocks in the OS. */
     waiter->ult = NULL;
     amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))

@@ -71,7 +71,7 @@ void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
 /* Wakes all sleepers that are ASLEEP, but none that is BLOCKED. The caller
- * holds the lock of the list, and has met the sleepers' condition before. */
+ * holds the lock of the list, and has made the sleepers' condition true. */
 void amg_sleeper_wake_all(struct amg_list *watches);
 /* Wakes a claimed sleeper. Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
@@ -229,7 +229,7 @@ void amg_ready_pool_unwatch(
 /* Wakes one sleeper if the pool is not empty. */
 void amg_ready_pool_wake_one(struct amg_ready_pool *pool);
 
-/* The unit of a thread, which may be NULL. In a built-in pool the unit is the
+/* The unit of `ult`, which may be NULL. In a built-in pool the unit is the
  * address of the thread, made odd: units of the program have even addresses. */
 ABT_unit amg_unit_of(struct amg_ult *ult);
 /* The thread of a unit; NULL: no such unit. */

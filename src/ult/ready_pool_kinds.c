@@ -86,7 +86,7 @@ static ABT_unit_id id_of(struct amg_link *link)
 }
 
 /* A thread gets its id here at its first push, so ids grow in that order. The
- * search for the place of a new thread begins at the end, else at the front. */
+ * search for a place begins at the end for a new thread, else at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

@@ -27,8 +27,8 @@
  * raises SIGSEGV. The handler, which runs on a stack of its own, writes a line
  * that names the thread if the address of the fault lies in a guard page. Then
  * the handler restores the previous action. A fault occurs again when the
- * handler returns, and the handler raises a signal again that a process sent,
- * so the kernel delivers either with the flags of the previous action. Overrun
+ * handler returns, and the handler raises again a signal that a process sent:
+ * the kernel delivers fault or signal with the flags of that action. Overrun
  * stacks are then not reported until the runtime is opened again. A handler of
  * the program may have saved this handler, to call it. If the runtime was then
  * opened again, the program's handler is `action_before`, and the two handlers
@@ -340,8 +340,8 @@ static void runtime_close(void)
     runtime.primary = NULL;
 }
 
-/* Locks the runtime. An OS thread first waits until a last ABT_finalize() has
- * returned. A user-level thread must not wait: ABT_finalize() waits for it. */
+/* Locks the runtime. An OS thread first waits while the last ABT_finalize() is
+ * under way. A user-level thread must not wait: ABT_finalize() waits for it. */
 static void runtime_lock_steady(void)
 {
     bool is_inside = amg_ult_current() != NULL;

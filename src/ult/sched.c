@@ -273,7 +273,7 @@ void amg_xstream_ask_claim(struct amg_xstream *xstream,
     enum amg_xstream_ask ask, struct amg_claim *ret_claim)
 {
     /* Full barriers, here and in amg_sleeper_arm(): either the xstream, which
-     * arms and then checks, sees the request, or the claim finds it armed. */
+     * arms and then checks, sees the request, or the sleeper is claimed. */
     atomic_fetch_or_explicit(&xstream->asked, ask, memory_order_seq_cst);
     atomic_thread_fence(memory_order_seq_cst);
     if (!amg_sleeper_claim(&xstream->sleeper, ret_claim))

@@ -64,8 +64,8 @@ static void sched_run(struct amg_sched *sched)
         sched->def.run(amg_sched_handle(sched));
     else
         sched_loop(sched);
-    /* Pushes may have woken only this xstream, or none because this xstream was
-     * awake. Now that its scheduler returns, others have to run the threads. */
+    /* Pushes may have woken this xstream alone, or no xstream if this xstream
+     * was awake. As its scheduler returns, others have to run the threads. */
     sched_wake_others(sched);
 }
 
@@ -174,8 +174,8 @@ int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
     return rc;
 }
 
-/* Moves the calling thread to a pool of the new scheduler, unless that runs the
- * caller's pool: else possibly no xstream runs the caller's pool any more. */
+/* Moves the calling thread to a pool of the new scheduler if that scheduler
+ * does not have the thread's pool, which possibly no other scheduler has. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();

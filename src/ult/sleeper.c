@@ -25,8 +25,8 @@ void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
     unsigned was = AMG_SLEEPER_AWAKE;
 
     sleeper->block = block;
-    /* Full barrier: if a caller with a request finds this sleeper AWAKE, then
-     * the check after the arming sees the request: amg_xstream_ask_claim(). */
+    /* Full barrier: if amg_xstream_ask_claim() finds this sleeper AWAKE, then
+     * the check after the arming sees the request of that call. */
     was = atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);

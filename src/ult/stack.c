@@ -147,7 +147,7 @@ struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len)
 
     len = len_round(len);
     if (len == 0)
-        /* len_round() has overflowed: a length that fails, and is logged. */
+        /* len_round() has overflowed: stack_create() fails, and logs that. */
         len = SIZE_MAX - SIZE_MAX % AMG_PAGE_LEN;
     if (len != stacks.default_len)
         return stack_create(len);

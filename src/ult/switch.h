@@ -19,7 +19,7 @@ void *amg_switch_prepare(
  * when a thread switches to the saved context, maybe on another OS thread. */
 void amg_switch(void **ret_sp, void *to);
 
-/* Name of the built switch, for the state of the runtime. */
+/* Name of the implementation in this build, for ABT_info_print_config(). */
 extern const char amg_switch_name[];
 
 #endif

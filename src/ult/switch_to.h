@@ -61,7 +61,7 @@ void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
 /* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns the
  * thread of main() if another xstream has popped that thread, which runs only
- * on its own OS thread: the scheduler runs it next. Else NULL. */
+ * on its own OS thread: the scheduler runs main() next. Else NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

@@ -460,7 +460,7 @@ int ABT_thread_cancel(ABT_thread thread)
     return ABT_SUCCESS;
 }
 
-/* May the thread migrate? An ABT code. */
+/* May the thread migrate? Returns an ABT code. */
 static int migration_check(const struct amg_ult *ult)
 {
     if (ult == NULL)

@@ -129,7 +129,7 @@ struct amg_ult {
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;
-    struct amg_bias *biased;   /* or `held`: the lock of the switch_action */
+    struct amg_bias *biased;   /* or `held`: what post_switch() unlocks */
     struct amg_ult *scheduler; /* to switch to if no other thread is ready */
     void (*function)(void *arg);
     void *arg;
@@ -167,14 +167,14 @@ static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 }
 
 /* Called by the thread's creator, or by the caller that removed the thread from
- * its pool. If a pool is user-defined: amg_ready_pool_adopt(). */
+ * its pool. If a pool is user-defined, the next push changes the unit. */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     atomic_store_explicit(&ult->pool, pool, memory_order_relaxed);
 }
 
-/* Is the thread in the built-in `pool`, or if NULL, in no built-in pool? Only a
+/* Is the thread in the built-in `pool`? For NULL: in no built-in pool? Only a
  * hint, unless the caller holds the pool's lock or has removed the thread. */
 static inline bool amg_ult_is_in(
     const struct amg_ult *ult, const struct amg_ready_pool *pool)

@@ -36,7 +36,7 @@ static inline void amg_waiter_init(struct amg_waiter *waiter)
 }
 
 /* Unparks the waiter; called once for each park, by any thread, preferably
- * without the lock of the object. The waiter is on no list. From the unpark on
+ * without the lock of the object. The waiter is on no list. Once unparked,
  * the thread that waited may free the waiter's memory. */
 static inline void amg_unpark(struct amg_waiter *waiter)
 {

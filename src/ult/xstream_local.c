@@ -13,9 +13,9 @@ enum {
                                * take 11 KiB (AMX) */
 };
 
-/* Read only by amg_xstream_local_self(): a compiler that saw the variable could
- * keep its address in a register over a switch, after which the caller may run
- * on another OS thread. */
+/* Other files read this variable by amg_xstream_local_self() alone: a compiler
+ * that saw the variable could keep its address in a register over a switch,
+ * after which the caller may run on another OS thread. */
 _Thread_local struct amg_xstream_local *amg_xstream_local_of_thread
     __attribute__((tls_model("initial-exec"), used));
 

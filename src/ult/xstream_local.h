@@ -139,7 +139,7 @@ static inline bool amg_ult_caller_is_task(void)
     return ult != NULL && ult->kind == AMG_ULT_TASKLET;
 }
 
-/* May this OS thread run `ult`? Only its own thread may run main(). */
+/* May this OS thread run `ult`? Only main()'s own OS thread may run main(). */
 static inline bool amg_ult_may_run_on(
     const struct amg_xstream_local *local, const struct amg_ult *ult)
 {

@@ -22,8 +22,8 @@ static bool is_power_of_two(size_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Bytes in front of the program's memory, which has its header right before it:
- * the length of the header, rounded up so that the memory is aligned. */
+/* Bytes in front of the program's memory: the length of the header, which ends
+ * where that memory begins, rounded up so that the memory is aligned. */
 static size_t front_len(size_t header_size, size_t alignment)
 {
     return (header_size + alignment - 1) & ~(alignment - 1);
@@ -145,7 +145,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         shm_failed(name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
-    /* In a full /dev/shm ftruncate() would succeed, and an access SIGBUS. */
+    /* In a full /dev/shm ftruncate() succeeds, but an access raises SIGBUS. */
     if (amg_file_may_have(size))
         errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
@@ -192,8 +192,8 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
 }
 
 /* Free chunks of all blocks are on one list, linked by their first words, so
- * that taking and returning a chunk takes few instructions. To find the block
- * of a chunk, the pool searches all blocks, which are few, for its address. */
+ * that no search for a free chunk is needed. To find the block of a chunk, the
+ * pool searches all blocks, which are few, for the chunk's address. */
 
 /* Chunks begin on a cache line, so that no two chunks share one. */
 enum { CHUNK_ALIGN = 64 };

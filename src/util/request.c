@@ -10,13 +10,13 @@
  *
  * No wake-up may be lost. A thread that is about to sleep increments `sleepers`
  * and then checks its request and `driver`. A thread that completes a request,
- * or ceases to drive, stores that and then reads `sleepers`. With all of these
- * seq_cst, one thread sees the store of the other. The sleeper checks, and the
- * waker signals, under the mutex, so that no signal precedes the sleep.
+ * or ceases to drive, stores the new state, then reads `sleepers`. With all of
+ * these seq_cst, one thread sees the store of the other. The sleeper checks and
+ * the waker signals under the mutex, so that no signal precedes the sleep.
  *
  * The driver completes requests without the mutex, since no class is finalized
- * while a thread is in a wait. Any other thread holds the mutex: the waiting
- * thread may finalize the class as soon as the request is complete. */
+ * while a thread is in a wait. Other threads complete requests under the mutex:
+ * the waiting thread may finalize the class once the request is complete. */
 #include "mercury_request.h"
 
 #include <pthread.h>

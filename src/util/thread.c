@@ -21,7 +21,7 @@ static int result_of(bool is_done)
     return is_done ? HG_UTIL_SUCCESS : HG_UTIL_FAIL;
 }
 
-/* Returns a code for `err`, an errno value or 0; logs `what` has failed. */
+/* Returns a code for `err`, an errno value or 0; logs the failure `what`. */
 static int result_report(int err, const char *what)
 {
     if (err == 0)
@@ -132,8 +132,8 @@ int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex)
     return result_of(AMG_GIVEN(mutex) && pthread_mutex_destroy(mutex) == 0);
 }
 
-/* Timed waits use pthread_cond_clockwait() with CLOCK_MONOTONIC: the own clock
- * of a condition is CLOCK_REALTIME here, which may be set back. */
+/* Timed waits use pthread_cond_clockwait() with CLOCK_MONOTONIC: a condition's
+ * own clock is CLOCK_REALTIME here, which may be set back. */
 
 enum { NS_PER_S = 1000000000 };
 

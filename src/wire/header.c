@@ -11,8 +11,8 @@
  *   HG_CRC32  04c11db7 reflected  zlib                  cbf43926
  *   HG_CRC64  42f0e1eba9ea3693    ECMA-182              6c40df5f0b497347
  *
- * The 32-bit sum covers arguments, which may be long, and is zlib's. The other
- * sums cover a few bytes: tables of 16 entries, half a byte at a time. */
+ * The 32-bit sum covers arguments, which may be long, and is zlib's. Functions
+ * below take the other sums half a byte at a time, by tables of 16 entries. */
 
 static const uint16_t checksum_table16[16] = {0x0000, 0x8bb7, 0x9cd9, 0x176e,
     0xb205, 0x39b2, 0x2edc, 0xa56b, 0xefbd, 0x640a, 0x7364, 0xf8d3, 0x5db8,

@@ -14,9 +14,9 @@
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
  * with two windows of their own. The ranks form pairs: in each round one rank
  * pulls once by each way while its partner serves it, then the two swap. A
- * round begins only if the last round of the slowest pair lets it end in time.
- * Each pair takes the median of its rounds, or the best round. The slowest pair
- * counts for windows, the fastest pair for messages.
+ * round begins only if the time is left that the slowest pair took for the last
+ * round. Each pair takes the median of its rounds, or the best round. The
+ * slowest pair counts for windows, the fastest pair for messages.
  *
  * Only pulls are measured: a push takes the same time through the same window
  * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */

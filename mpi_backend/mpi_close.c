@@ -48,7 +48,7 @@ static void domain_wait_locked(
     amg_bias_lock(domain->lock);
 }
 
-/* A rank that still uses the memory, or one of AMG_MPI_ACCESSOR_. */
+/* A rank that still uses the memory, or an AMG_MPI_ACCESSOR_ constant. */
 static int accessor_find_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_mem *mem)
 {
@@ -192,8 +192,8 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
         domain_wait_locked(domain, &idle_rounds);
 }
 
-/* Whether all ranks free their windows now. A rank that gave up on others does
- * not free them, even if rank 0 heard from all. */
+/* Whether all ranks free their windows now. A rank that gave up on others keeps
+ * its windows, even if rank 0 heard from all ranks. */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -536,8 +536,8 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     eps_each_locked(domain, amg_mpi_receives_end_locked);
     wait_until_locked(domain, amg_mpi_rma_is_idle_locked, CLOSE_MS);
     is_whole = frees_windows && windows_barrier_locked(domain);
-    /* Peers may need the last messages. Most sends were complete when posted:
-     * testing the sends alone receives no further messages. */
+    /* Peers may need the last messages. Most sends are complete when posted: a
+     * test of the sends, which receives nothing, often saves the wait. */
     amg_mpi_send_poll_all_locked(domain);
     wait_until_locked(domain, has_sent_all, CLOSE_MS);
     amg_mpi_send_abandon_locked(domain);

@@ -15,8 +15,8 @@
  *
  * The thread level is what MPI_Query_thread says, also where MPI was started by
  * a session (if the call fails, FUNNELED is assumed, with this thread as the
- * main one). A process with sessions only has no MPI_COMM_SELF, and so no
- * callback: the program must close its domains itself. */
+ * main one). A process that uses only sessions has no MPI_COMM_SELF, and so
+ * no callback: the program must close its domains itself. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, on_exit() */
 #endif

@@ -4,7 +4,7 @@
  *
  * A rank is closing when all its requests were answered, or their credits
  * returned, and it uses no window any more. So only messages of cancelled calls
- * are in flight when DISCONNECT_ALL lets the others close.
+ * are in flight when DISCONNECT_ALL lets the ranks close.
  *
  * No function here blocks. All messages use the control tag, where the probe
  * for unmatched messages finds them, also while the class is still open.

@@ -74,9 +74,9 @@ struct amg_mpi_tree {
     /* A bit per child: */
     uint8_t closing;   /* the child's subtree is closing */
     uint8_t asked;     /* the child's answer is awaited */
-    uint8_t to_ask;    /* of `asked`: DISCONNECT_ASK is to be sent */
+    uint8_t to_ask;    /* part of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
-    uint8_t gone;      /* of `closing`: gave up; takes part in no phase */
+    uint8_t gone;      /* part of `closing`: gave up; takes part in no phase */
     bool is_dirty;     /* calls made here or below since the previous phase */
     bool is_closing;   /* has closed in this phase */
     bool has_told;     /* DISCONNECT of this phase was sent, or is not due */

@@ -19,7 +19,7 @@
  *     a request of a context   MAX_PENDING_BYTES  this program's handler begins
  *   bounce buffer
  *     a fragment               64, and one for    MPI has moved the fragment;
- *                              each transfer      the first never waits
+ *                              each transfer      a first fragment never waits
  *
  * A request has its credit when it waits for room, and a transfer has its place
  * when it waits for a bounce buffer, never the other way round. Answers,
@@ -244,8 +244,8 @@ struct amg_mpi_domain {
         uint32_t small_len; /* bytes of a put or get that go inside a message */
         uint32_t fragment_len;
         /* Number of tags of gets; as many tags of puts follow. A transfer of
-         * this rank has the tag of its slot in `all`, until its peer sends no
-         * more for it; without a free slot a post returns HG_NOMEM. */
+         * this rank has the tag of its slot in `all`, until the peer sends
+         * nothing more for it; without a free slot a post returns HG_NOMEM. */
         int tags_half;
     } transfers;
     struct {                 /* mpi_target.c */
@@ -258,8 +258,8 @@ struct amg_mpi_domain {
     struct {                  /* mpi_export.c */
         struct amg_table all; /* struct amg_mpi_mem */
         uint64_t salt;        /* of this domain, in its keys */
-        /* Of the newest exposed memory. With each wrap the salt changes, so no
-         * key of this domain is used twice. */
+        /* Serial of the newest exposed memory. The salt changes when the serial
+         * wraps, so no key of this domain is used twice. */
         uint32_t serial;
     } mems;
     struct amg_mpi_bounces bounces;

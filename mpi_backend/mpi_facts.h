@@ -63,7 +63,7 @@ void amg_mpi_library_fill(uint32_t rank, struct amg_mpi_library *ret_library);
 
 void amg_mpi_greeting_reduce(
     const struct amg_mpi_greeting *one, struct amg_mpi_greeting *both);
-/* Whether all ranks have one layout; else writes to `ret_text` which differ. */
+/* Whether all ranks have one layout; else `ret_text` names two that differ. */
 bool amg_mpi_greeting_fits(
     const struct amg_mpi_greeting *all, char *ret_text, size_t cap);
 

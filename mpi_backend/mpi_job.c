@@ -169,7 +169,7 @@ static uint32_t joining_look_locked(struct amg_mpi_domain *domain)
     }
     if (joining->looks == 0)
         return 0;
-    /* Only to make progress. */
+    /* The probe only makes MPI progress. */
     MPI_Iprobe(MPI_ANY_SOURCE, 0, domain->comm.data, &flag, MPI_STATUS_IGNORE);
     return --joining->looks;
 }

@@ -31,15 +31,15 @@
  *     endpoint's list is received before `waiting` is empty.
  *
  * Requests and replies have different tags, because a request may wait until
- * the program has answered others, for which the program may need a reply.
+ * the program has answered other requests, whose handlers may need a reply.
  * After an announcement that breaks the protocol, the sender's order is lost:
  * messages that do not match their announcement are dropped. A receive has room
  * for any length: MPI would end the job for a longer message.
  *
  * Requests of a peer keep their order. From the announcement on, a long request
  * has a place in the list `behind` of its endpoint; later requests of the peer
- * to that endpoint wait there, until those before them have come. A request
- * does not wait for those of other peers or to other endpoints, since the
+ * to that endpoint wait there, until the earlier requests have come. A request
+ * does not wait for requests of other peers or to other endpoints, since the
  * program may have to answer the later request first. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
@@ -48,7 +48,7 @@
  * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
  * requests wait here, in order, and MPI keeps their bytes at the sender.
  * Replies and refused requests do not wait. Each announced message is received,
- * because its send may need that. Model: tests/models/mpi_long.pml. */
+ * because its send may end only then. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>

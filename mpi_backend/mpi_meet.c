@@ -13,14 +13,14 @@
  *              barrier of all tells that no further rank comes
  *   facts      a reduction
  *
- * The ranks of a node exchange the rest in that place, without messages; the
- * first rank of a node is its leader.
+ * The ranks of a node exchange all other data in that place, without messages;
+ * the first rank of a node is its leader.
  *
  * The leaders exchange records in log2 M steps (M nodes), as in Bruck's
  * allgather. In step k a leader sends its records to the leader 2^k places
  * before, whose rank it knows, and receives from the leader 2^k places behind,
- * whose rank a probe tells. The leader before tells it the rank for the next
- * step. */
+ * whose rank a probe tells. The leader before also sends the rank of the leader
+ * for the next step. */
 #include "mpi_backend/mpi_meet.h"
 
 #include <stdlib.h>

@@ -37,7 +37,7 @@ struct amg_mpi_message {
 };
 
 /* Checks a received message, and fills in `ret_message`, except for `ep`.
- * False: MPI failed, or not a message of this driver; the msgbuf is freed. */
+ * False, and the msgbuf is freed: MPI failed, or the message is malformed. */
 bool amg_mpi_receive_read_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message);

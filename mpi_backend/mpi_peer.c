@@ -2,9 +2,9 @@
 /* The ranks of the communicator as peers, and their addresses.
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
- * pages exist once they are written; and 200 bytes for each rank that this one
- * has exchanged a message with: two counts of flow control (80 bytes each), its
- * kept message (transport/pack.h) and its flags. One peer is in reserve,
+ * pages exist once they are written; and 200 bytes for each rank with which
+ * this rank has exchanged a message: two counts of flow control (80 bytes
+ * each), the kept message (transport/pack.h) and flags. One peer is in reserve,
  * because a message that MPI has delivered must not be lost for lack of memory:
  * without a reserve no message is received.
  *

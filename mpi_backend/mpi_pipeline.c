@@ -14,15 +14,15 @@
  * call, so a test ends with the first pipeline that is over: its poster may be
  * waiting to post the next transfer, and should not wait for other pipelines.
  *
- * A pipeline needs one bounce buffer if its fragments do, and is faster with a
+ * A pipeline with scattered bytes needs one bounce buffer, and is faster with a
  * few. The pipeline takes one before its first message to the peer, so that it
- * never waits for pipelines whose peers may wait for it; it gets more while
- * fewer than BOUNCES_SHARED exist. So there are at most that many bounce
- * buffers, and one per transfer in flight (bounded per peer).
+ * never waits for a pipeline whose peer may wait for this one; a pipeline gets
+ * more while fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED bounce
+ * buffers exist, plus one per transfer in flight (bounded per peer).
  *
  * When the receiver has all bytes, the program of the sender may learn that
  * from the receiver, and write to the memory before a test here has seen the
- * send complete. The MPI standard forbids that write, which does no harm: no
+ * send complete. The MPI standard forbids that write, but it does no harm: no
  * MPI reads bytes again that were received. To make the receiver wait for the
  * end of the send would cost a message.
  *
@@ -154,8 +154,8 @@ static void *fragment_memory(struct amg_mpi_pipeline *pipeline,
 }
 
 /* MPI has refused the fragment in slot `last`, whose memory began at `at`. The
- * sender ends the transfer. A receiver tries again: the next transfer with this
- * tag would receive fragments that this transfer leaves. */
+ * sender ends the transfer. A receiver tries again: else the next transfer with
+ * this tag would receive the fragments that this transfer has not received. */
 static void fragment_refused(struct amg_mpi_pipeline *pipeline, unsigned last,
     const struct amg_seg_iter *at, int rc)
 {

@@ -106,8 +106,8 @@ void amg_mpi_batch_end(struct amg_mpi_batch *batch);
  * later fragments are cancelled, which amg_mpi_pipeline_move() completes. */
 void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
 
-/* Receives all further bytes, up to `limit`, into `sink`. Nothing is in
- * flight. */
+/* Receives all further bytes, up to `limit`, into `sink`. To be called only
+ * while nothing is in flight. */
 void amg_mpi_pipeline_discard(
     struct amg_mpi_pipeline *pipeline, void *sink, uint64_t limit);
 

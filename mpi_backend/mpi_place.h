@@ -7,9 +7,9 @@
 
 struct amg_mpi_place;
 
-/* Enters this rank of `comm` into the place `number`: equal on the ranks of a
- * node, and different in each opening. A rank that fails is alone, and the log
- * says why. NULL: out of memory. */
+/* Enters this rank of `comm` into the place `number`, which is equal on the
+ * ranks of a node, and different in each opening. A rank that fails is alone,
+ * and the log says why. NULL: out of memory. */
 struct amg_mpi_place *amg_mpi_place_enter(
     const struct amg_mpi_comm *comm, uint64_t number);
 /* After all ranks have entered, and passed a barrier: finds the ranks of this
@@ -17,8 +17,8 @@ struct amg_mpi_place *amg_mpi_place_enter(
 void amg_mpi_place_settle(
     struct amg_mpi_place *place, struct amg_mpi_comm *comm);
 
-/* Two functions that are collective over the node, with an equal `len`, and
- * return codes of MPI. A rank that waits calls MPI now and then, because MPI
+/* Two functions that are collective over the node; `len` is equal on all ranks,
+ * and the result is a code of MPI. A waiting rank calls MPI at times, as MPI
  * may send an earlier message only in such a call (MPICH over libfabric). */
 
 /* See amg_boot_ops. `ret_all` NULL: this rank only contributes. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress of a domain: its receives, the messages that come, and polls.
  *
- * A poll that finds a message after a poll without any returns at once: the
- * caller waited for the message, and a second test costs 0.1 us. The next poll
- * reposts receives, while the answer is in flight. In a stream of messages, the
- * loop takes as many as the caller wants. To return early, too, a poll that
- * finds an ended operation leaves messages to the next poll. Sends are tested
- * only if no message arrived, if many are in flight, or in one of 64 polls.
+ * A poll that finds a message after an idle poll returns at once: the caller
+ * waited for the message, and a second test costs 0.1 us. The next poll reposts
+ * receives, while the answer is in flight. In a stream of messages, the loop
+ * takes as many as the caller wants. A poll that finds an ended operation also
+ * returns early, and leaves messages to the next poll. Sends are tested only if
+ * no message arrived, if many are in flight, or in one of 64 polls.
  *
  * All messages to a context carry its tag, and are taken by one ring of
  * receives from any rank. MPI matches receives in posting order, so a poll
- * tests only the oldest: with 16 posted, a round trip takes 1.07 times that of
- * a bare receive; testing all, 1.39 times. After a message more may have
- * arrived, so one call tests all receives, as each MPI call takes a lock. A
+ * tests only the oldest: with 16 posted, a round trip takes 1.07 times as long
+ * as with a bare receive, or 1.39 times if polls test all. After one message
+ * others may have come, so one call tests all, as each MPI call takes a lock. A
  * longer message may complete after the messages behind it, which then wait.
  *
  * A message to a context that is not open here matches no receive. Such
@@ -121,8 +121,8 @@ static void ring_test_more(struct amg_mpi_ep *ep)
             statuses[i].MPI_ERROR);
 }
 
-/* The next complete message of the endpoint; false: none. `has_more`: one was
- * just received, so further ones are likely. */
+/* The next complete message of the endpoint; false: none. `has_more`: a message
+ * was just received, so further messages are likely. */
 static bool receive_next_locked(
     struct amg_mpi_ep *ep, bool has_more, struct amg_mpi_message *ret_message)
 {
@@ -280,7 +280,7 @@ static bool receive_unmatched_locked(struct amg_mpi_domain *domain,
            unmatched_end_locked(domain, ret_message);
 }
 
-/* The peer returned the credits of so many one-way requests. */
+/* The peer returned the credits of `credits` one-way requests. */
 static void credits_take_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
 {

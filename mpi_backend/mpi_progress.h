@@ -16,8 +16,8 @@ void amg_mpi_progress_domain(struct amg_domain *domain);
  * for the next polls. Returns the number of messages. */
 unsigned amg_mpi_progress_locked(struct amg_mpi_domain *domain);
 
-/* Posts the missing receives. Without memory or if MPI fails: fewer, and the
- * rest next time. */
+/* Posts the missing receives. Without memory, or if MPI fails, posts fewer; the
+ * next call posts the rest. */
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep);
 /* Cancels the endpoint's receives; requests received meanwhile are refused. */
 void amg_mpi_receives_end_locked(
@@ -42,7 +42,7 @@ bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
 /* Ends all MPI requests of the domain, which makes no MPI call afterwards.
  * Waits at most a second for each kind of open operation; if `frees_windows`,
- * also for all ranks, and frees windows and communicators, which else stay. */
+ * also for all ranks, and frees windows and communicators; else keeps them. */
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

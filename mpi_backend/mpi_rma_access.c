@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Accesses to exposed memory of other ranks.
  *
- * Acquiring and releasing an access takes 2.6 us, a quarter of the time of 64
- * KiB; so concurrent transfers share an access. An access ends with its last
+ * Acquiring and releasing an access takes 2.6 us, a quarter of the time to move
+ * 64 KiB; so concurrent transfers share an access. An access ends with its last
  * transfer, and only JOINS_MAX may join: the exposer waits for accesses before
  * its memory goes away, and must not wait without limit. So the transfers of a
  * long access also reread the access word, and stop when the word is closed.

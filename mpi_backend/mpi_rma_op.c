@@ -485,7 +485,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 
 /* All fragments in flight, tested by one call: each test makes MPI progress,
  * and takes 0.1 us even if it finds nothing. Further calls test the fragments
- * beyond the capacity: the first ones may all go to a silent rank. */
+ * beyond the capacity: all those of the first call may go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

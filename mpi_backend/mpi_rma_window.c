@@ -17,8 +17,8 @@
  * borders. A region is shared only as long as some exposed memory covers it
  * completely: else the program may have unmapped the rest of the region, and
  * mapped other pages there, which MPI does not know. Regions stand in an array
- * in the order of their bases; adding one among n moves 24 n bytes at the most,
- * for 8,192 some microseconds.
+ * in the order of their bases; adding one among n moves at most 24 n bytes,
+ * which takes some microseconds with 8,192 regions.
  *
  * Freeing is collective, and blocks. So all ranks first pass a non-blocking
  * barrier, which a rank that gave up on others does not enter. Without all
@@ -369,7 +369,7 @@ static bool barrier_wait(
     return true;
 }
 
-/* Takes the windows with the lowest number, the next on all ranks; or NULL. */
+/* Takes the windows that all ranks free next (lowest number first); or NULL. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

@@ -243,8 +243,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Keeps a call behind another message, or copies it into a kept one. True: the
- * msgbuf is taken. */
+/* Keeps a call behind another message, or copies the call into a kept message.
+ * True: the msgbuf is taken. */
 AMG_NOINLINE static bool call_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {

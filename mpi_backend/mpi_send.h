@@ -38,7 +38,7 @@ static inline hg_return_t amg_mpi_send_surely_locked(
     return rc;
 }
 
-/* A poll begins, by a thread that may call MPI: sends all kept messages. */
+/* Sends all kept messages. Called by a thread that may call MPI. */
 void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 
 /* For messages of the driver, whose result is not reported: always takes the
@@ -46,8 +46,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     int context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len);
 
-/* Tests the sends that are not complete, and sends the messages of threads that
- * may not call MPI. Called by a thread that may call MPI. */
+/* Sends the messages of threads that may not call MPI, and kept ones; tests the
+ * AMG_MPI_SENDS oldest sends. Called by a thread that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
 /* Sends kept messages, and tests each send that is in flight now. */

@@ -8,8 +8,8 @@
  *
  * When a put sent ahead is refused, its first fragments are in flight. The
  * access of that put receives them into memory that is never read, shared by
- * all such accesses, until it has the bytes that the sender's STOP names; DONE
- * then has the code.
+ * all such accesses, until the access has the bytes that the sender's STOP
+ * names; DONE then has the code.
  *
  * When memory is unregistered (halt), a get ends with the fragments in flight,
  * and DONE tells how many bytes move. The sender of a put gets HALT: only the

@@ -16,22 +16,22 @@
  *   exposer ends the exposure         <------------- HALT (of a put), DONE
  *
  * Only a put that cannot be cancelled sends its first fragments ahead, because
- * MPI cannot cancel sends: with a silent peer they keep the user's memory in
- * use. Its fragments are at most AMG_MPI_AHEAD_MAX long, so that an exposer
+ * MPI cannot cancel sends: sends to a silent peer keep the user's memory in
+ * use. Such fragments are at most AMG_MPI_AHEAD_MAX long, so that an exposer
  * that refuses the put has memory to receive them into; longer fragments would
  * not be faster. Without sending ahead, 64 KiB took 1.2 times as long.
  *
  * A message of a peer is accepted only if it fits a transfer that waits for it;
  * other messages are dropped with one warning.
  *
- * A transfer by messages lives until the peer's last message, because until
- * then the peer may use its cookie and tag; a transfer through a window lives
- * until MPI has completed it. A cancelled operation ends earlier, as soon as
- * MPI no longer uses the user's memory: a put when its last fragment was sent,
- * a get when its receives were cancelled. A get gives the peer GRACE_MS to
- * answer how much is in flight before it cancels its receives; later fragments
- * are received into memory that is never read. A transfer that cancelled its
- * receives without an answer is withdrawn.
+ * A transfer by messages lives until the peer's last message, because the peer
+ * may use the transfer's cookie and tag until then; a transfer through a window
+ * lives until MPI has completed it. A cancelled operation ends earlier, as soon
+ * as MPI no longer uses the user's memory: a put when its last fragment was
+ * sent, a get when its receives were cancelled. A cancelled get gives the peer
+ * GRACE_MS to answer how much is in flight, and then cancels its receives;
+ * later fragments are received into memory that is never read. A transfer that
+ * cancelled its receives without an answer is withdrawn.
  *
  * At most AMG_MPI_TRANSFERS are in flight to a peer; others wait in order. */
 #include "mpi_backend/mpi_transfer.h"
@@ -345,8 +345,8 @@ static hg_return_t transfer_start_locked(
     }
     kind = message_write(transfer, msgbuf, &body_len);
     /* A single get sends its request before it posts receives, so that its peer
-     * can start; with several, fragments might arrive before the receives,
-     * which costs more. */
+     * can start; with several gets, fragments might arrive before the
+     * receives, which costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->transfers.moving))
         amg_mpi_pipeline_post(pipeline, domain);
@@ -470,7 +470,7 @@ static hg_return_t transfer_begin(const struct post *post, struct amg_op *op)
     transfer = amg_pool_get(&domain->transfers.pool);
     if (transfer == NULL)
         return HG_NOMEM;
-    /* The rest is filled in by one of the two ways. */
+    /* amg_mpi_rma_op_plan() or transfer_set_pipeline() fills in the union. */
     memset(transfer, 0, offsetof(struct amg_mpi_transfer, pipeline));
     transfer->ep = ep;
     transfer->op = op;

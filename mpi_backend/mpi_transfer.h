@@ -26,7 +26,7 @@ enum amg_mpi_transfer_state {
 
 /* From the pool; in the table of transfers until it ends. */
 struct amg_mpi_transfer {
-    struct amg_link link; /* the peer's queue, domain->moving or rma->ops */
+    struct amg_link link; /* the peer's queue, transfers.moving or rma->ops */
     struct amg_mpi_ep *ep;
     struct amg_op *op; /* NULL: ended before the peer's last message */
     enum amg_mpi_transfer_state state;
@@ -38,7 +38,7 @@ struct amg_mpi_transfer {
     bool is_rma;   /* through a window; decided before the post */
     bool is_small; /* moves inside of messages */
     bool is_ahead; /* a put that sends its first fragments before PUT_READY */
-    bool is_cancelled;    /* by the poster, or it failed; see deadline_ns */
+    bool is_cancelled;    /* by the poster, or on an error; see deadline_ns */
     bool is_stopped;      /* STOP was sent */
     bool is_withdrawn;    /* a get that cancelled its receives */
     hg_return_t ret;      /* result in the peer's last message */
@@ -68,10 +68,10 @@ struct amg_mpi_access {
 
 /* Transfers: mpi_transfer.c */
 
-/* Ends the operation of a transfer, if not ended; the transfer goes on. */
+/* Ends the operation, if it has not ended; the transfer goes on. */
 void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
-/* Ends the transfer, with its operation. Nothing is in flight. */
+/* Ends the transfer, with its operation, when nothing is in flight any more. */
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 

@@ -445,7 +445,7 @@ static size_t msgbufs_taken_locked(const struct amg_mpi_domain *domain)
     return domain->msgbufs.count - home;
 }
 
-/* Makes no MPI call. Of a dead domain nothing can come or leave any more. */
+/* Makes no MPI call. A dead domain sends and receives nothing any more. */
 static void transport_write_state(
     struct amg_domain *base, struct amg_state *state)
 {

@@ -33,7 +33,7 @@
  *   PUT_NOW         initiator  bulk_request, bytes   a PUT with its bytes
  *   GET_DATA        exposer    the bytes             a small get's answer
  *   PUT_READY       exposer    -                     receives are posted
- *   DONE            exposer    done                  a code; bytes that move
+ *   DONE            exposer    done                  a code, and a length
  *   STOP            initiator  stop                  end early; of a put, how
  *                                                    many bytes were sent
  *   HALT            exposer    -                     asks for STOP
@@ -86,7 +86,7 @@ enum {
     AMG_MPI_WIRE_VERSION = 5, /* to be raised with each change of this file */
     AMG_MPI_MAGIC = 0xa0,     /* the three high bits of the first byte */
     AMG_MPI_MAGIC_MASK = 0xe0,
-    AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; the rest counted */
+    AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; more are counted */
 };
 
 struct amg_mpi_header {

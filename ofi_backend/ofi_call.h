@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the calls of libfabric; the driver calls libfabric only through it.
  *
- * A test may replace the table (amg_ofi_call_set(), before the first domain is
- * opened), to see or change every call. A slot does the same as the call of
- * that name in libfabric's manual; other slots have a comment. */
+ * A test may replace the table (amg_ofi_call_set(), while no domain is open),
+ * to see or change every call. A slot does the same as the call of that name in
+ * libfabric's manual; other slots have a comment. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
 #define AMG_OFI_BACKEND_OFI_CALL_H
 

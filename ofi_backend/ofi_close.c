@@ -60,7 +60,7 @@ static bool has_rma_in_flight(void *arg)
     return ((const struct amg_ofi_ep *)arg)->rma_in_flight > 0;
 }
 
-/* Has this process messages that have not left, reads or writes in flight? */
+/* Are messages unsent or in flight, or reads or writes in flight? */
 static bool is_sending(void *arg)
 {
     const struct amg_ofi_domain *domain = arg;
@@ -136,8 +136,8 @@ hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base)
     return is_busy ? HG_AGAIN : HG_SUCCESS;
 }
 
-/* Logs what the close waits for: in ranks of a job for answers, in all
- * processes for messages to leave. True: this process waits. */
+/* Logs what the close waits for: ranks of a job wait for answers, and any
+ * process waits until its messages have left. True: this process waits. */
 static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
 {
     const struct amg_peer *peer = NULL;

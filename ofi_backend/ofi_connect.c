@@ -16,8 +16,8 @@
  * nothing, and ends nothing in flight: this process sends ACCEPT to that
  * address, and a message with the token of the ACCEPT proves the peer. If the
  * incarnation or token of a CONNECT is not the one known of the peer, this
- * process sends no ACCEPT but its own CONNECT to that address, and trusts only
- * an ACCEPT with the token of that CONNECT.
+ * process sends that address its own CONNECT instead of an ACCEPT, and trusts
+ * only an ACCEPT with the token of its own CONNECT.
  *
  * A CONNECT also states how many requests its sender has room for, and how many
  * messages its sender has received. When a connection breaks, the provider
@@ -240,8 +240,7 @@ static bool is_short(const struct amg_peer *peer,
     return (int32_t)(sent - peer->conn.sending - connect->received) > 0;
 }
 
-/* Does the ACCEPT to our last CONNECT show that messages before it were lost?
- */
+/* Does the ACCEPT to our last CONNECT show that earlier messages were lost? */
 static bool has_lost_messages_locked(
     struct amg_peer *peer, const struct amg_ofi_connect *connect)
 {
@@ -453,8 +452,8 @@ void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
-/* Sends messages that wait for the peer while there is room. True: some
- * left. */
+/* Sends messages that wait for the peer, until the provider has no room. True:
+ * a message was sent. */
 static bool send_try_locked(struct amg_peer *peer)
 {
     bool has_left = false;

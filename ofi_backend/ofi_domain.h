@@ -143,14 +143,14 @@ struct amg_peer {
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
         uint64_t incarnation; /* 0: not known */
         uint32_t epoch; /* counts losses of the peer, to recognise messages of
-                           earlier connections: none lasts for 2^32 losses */
+                           earlier connections: no message lasts 2^32 losses */
         /* Messages of the connection, as CONNECT and ACCEPT compare them. */
         uint32_t sent;     /* posted with `my_token` */
         uint32_t sending;  /* part of `sent` that the provider still sends */
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
         uint32_t short_sent;   /* `sent` at the CONNECT of short_seq */
-        uint16_t short_seq; /* CONNECT whose ACCEPT missed messages; 0: none */
+        uint16_t short_seq; /* CONNECT whose ACCEPT lacked messages; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */
@@ -318,7 +318,7 @@ struct amg_ofi_domain {
         bool wants_receive; /* a buffer was not posted for lack of room */
     } in;
     struct { /* ofi_send.c: buffers for messages that leave */
-        struct amg_link *free[2]; /* single linked; [1]: the long ones */
+        struct amg_link *free[2]; /* singly linked; [1]: the long ones */
         struct amg_ofi_block *blocks;
         size_t count;
         struct amg_list in_flight;
@@ -370,7 +370,7 @@ struct amg_ofi_domain {
         unsigned tick;    /* counts intervals of 0.1 s */
         uint64_t tick_ns; /* end of the current tick */
         uint64_t away_ns; /* time without polls, which deadlines do not count */
-        unsigned tcp_tick; /* ofi_tcp_state.c: no look at connections before */
+        unsigned tcp_tick; /* ofi_tcp_state.c: the next look at connections */
     } clock;
 };
 

@@ -356,7 +356,8 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal();
     rc = args_get(handle, true, in_struct);
-    if (rc == HG_SUCCESS && handle->info.hg_class->plan.release_input_early)
+    if (rc == HG_SUCCESS && handle->info.hg_class->plan.release_input_early &&
+        !handle->is_released)
         raw_release(handle);
     return rc;
 }

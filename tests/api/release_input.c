@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* With release_input_early an input can be read once, and
  * HG_Release_input_buf() frees it at once; the call can still be answered, and
- * long inputs stay. */
+ * long inputs stay, also those of one-way calls. */
 #include "api.h"
 #include "api_blob.h"
 #include "mercury_macros.h"
@@ -10,6 +10,7 @@ enum { LONG = 100000, ONE_WAYS = 500 };
 
 static struct api *the;
 static unsigned one_way_served;
+static unsigned long_served;
 static hg_handle_t kept[ONE_WAYS];
 
 static void input_is_gone(hg_handle_t handle)
@@ -56,6 +57,31 @@ static hg_return_t take(hg_handle_t handle)
     return HG_SUCCESS;
 }
 
+static hg_return_t take_long(hg_handle_t handle)
+{
+    api_blob_t in;
+
+    for (int i = 0; i < 3; i++) {
+        OK(the, HG_Get_input(handle, &in));
+        CHECK(the, in.is_right && in.len == LONG);
+        OK(the, HG_Free_input(handle, &in));
+        if (i == 1)
+            OK(the, HG_Release_input_buf(handle));
+    }
+    long_served++;
+    return HG_Destroy(handle);
+}
+
+static void one_way_long(struct api *api, hg_id_t id)
+{
+    hg_handle_t handle = api_handle(api, id);
+    api_blob_t in = {.len = LONG, .seed = 3};
+
+    OK(api, api_ask(api, handle, &in));
+    OK(api, HG_Destroy(handle));
+    UNTIL(api, long_served == 1);
+}
+
 static void one_ways(struct api *api, hg_id_t id)
 {
     static struct api_call calls[ONE_WAYS];
@@ -80,12 +106,15 @@ static void test(struct api *api)
         MERCURY_REGISTER(api->cls, "blob", api_blob_t, api_blob_t, serve);
     hg_id_t one_way =
         MERCURY_REGISTER(api->cls, "take", api_blob_t, void, take);
+    hg_id_t long_way =
+        MERCURY_REGISTER(api->cls, "take_long", api_blob_t, void, take_long);
     api_blob_t in = {.len = 16, .seed = 7};
     api_blob_t out = {0};
     hg_handle_t handle;
 
     the = api;
     OK(api, HG_Registered_disable_response(api->cls, one_way, HG_TRUE));
+    OK(api, HG_Registered_disable_response(api->cls, long_way, HG_TRUE));
     api_sync(api);
     handle = api_handle(api, id);
     for (int i = 0; i < 2; i++) {
@@ -97,6 +126,7 @@ static void test(struct api *api)
     }
     OK(api, HG_Destroy(handle));
     one_ways(api, one_way);
+    one_way_long(api, long_way);
 }
 
 static void tune(int rank, struct hg_init_info *info)

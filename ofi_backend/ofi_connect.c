@@ -301,7 +301,8 @@ static bool connect_is_ours(
     struct amg_ofi_domain *domain, const struct amg_ofi_connect *connect)
 {
     if (connect->magic == AMG_OFI_CONNECT_MAGIC && connect->incarnation != 0 &&
-        (connect->token != 0 || connect->version != AMG_OFI_VERSION) &&
+        (connect->token != 0 || connect->version != AMG_OFI_VERSION ||
+            connect->message_len != domain->message_max) &&
         amg_ofi_addrstr_is_addr(&domain->facts, connect->addr,
             connect->addr_len, domain->self->addr_len))
         return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domain over an unusual provider: with fewer options, without a descriptor, or
- * without a reachable address. All by tcp on the loopback interface, with
- * single calls replaced. */
+/* Domain over an unusual provider: with fewer options, without a descriptor,
+ * without a reachable address, or with shorter messages than its peer. All by
+ * tcp on the loopback interface, with single calls replaced. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +23,9 @@
 #include "base/mem.h"
 #include "fake.h"
 #include "ofi_backend/ofi_ep.h"
+#include "party.h"
 
-enum { LEN = 900, MESSAGES = 40, BLOCK_LEN = 100000 };
+enum { SHORT_LEN = 40, LEN = 900, MESSAGES = 40, BLOCK_LEN = 100000 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -207,6 +208,43 @@ static void test_domain_of_short_messages(void **state)
     longest = 100;
     assert_int_equal(world_try(&world, "127.0.0.1", false), HG_OPNOTSUPPORTED);
     assert_true(fake_has_logged("messages of up to 100 bytes"));
+}
+
+/* The call ends as soon as the peer has answered, and the log says why. */
+static void test_domain_of_shorter_messages_is_refused(void **state)
+{
+    static struct amg_op op;
+    struct party parties[2];
+    struct amg_peer *peer = NULL;
+    struct amg_buf *buf = NULL;
+    struct amg_events events;
+    struct amg_link *link = NULL;
+
+    (void)state;
+    fake_call.getinfo = call_getinfo;
+    longest = 1024;
+    party_open(&parties[0], 0, 1);
+    longest = 2048;
+    party_open(&parties[1], 0, 1);
+    peer = party_meet(&parties[0], &parties[1]);
+    assert_int_equal(
+        amg_ofi_transport.msg.get_buf(parties[0].ep, peer, &buf), HG_SUCCESS);
+    memset(buf->data, 1, SHORT_LEN);
+    assert_int_equal(
+        amg_ofi_transport.msg.send_request(parties[0].ep,
+            (struct amg_target){peer, 0}, buf, SHORT_LEN, true, &op),
+        HG_SUCCESS);
+    amg_events_init(&events);
+    for (unsigned i = 0; link == NULL; i++) {
+        (void)amg_ofi_transport.ep.poll(parties[i % 2].ep, 100, &events);
+        link = amg_list_pop(&events.done);
+    }
+    assert_ptr_equal(link, &op.link);
+    assert_int_equal(op.ret, HG_HOSTUNREACH);
+    assert_true(fake_has_logged("its version or sizes differ"));
+    amg_ofi_transport.addr.unref(parties[0].domain, peer);
+    (void)party_close(&parties[0]);
+    (void)party_close(&parties[1]);
 }
 
 static void test_domain_without_a_wait_object(void **state)
@@ -430,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_domain_with_a_buffer_for_each_message),
         UNIT_TEST(test_domain_of_short_messages),
+        UNIT_TEST(test_domain_of_shorter_messages_is_refused),
         UNIT_TEST(test_domain_without_a_wait_object),
         UNIT_TEST(test_domain_without_a_descriptor),
         UNIT_TEST(test_domain_that_blocks),

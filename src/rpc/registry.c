@@ -205,21 +205,25 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
 {
     struct amg_rpc_class *rpcs = NULL;
     struct amg_rpc *rpc = NULL;
+    struct amg_rpc old = {.data = NULL};
 
     if (!AMG_CLASS_OK(hg_class))
         return amg_refusal();
     rpcs = amg_rpc_class_of(hg_class);
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
-    if (rpc != NULL) /* on HG_NOMEM the struct is not reused */
-        (void)amg_map_put(&rpcs->gone, id, rpc);
+    if (rpc != NULL) {
+        /* After the unlock another thread may register `rpc` again. */
+        old.data = atomic_exchange(&rpc->data, NULL);
+        old.data_free = rpc->data_free;
+        rpc->data_free = NULL;
+        (void)amg_map_put(&rpcs->gone, id, rpc); /* HG_NOMEM: is not reused */
+    }
     atomic_store_explicit(
         &rpcs->recent[id % AMG_RPC_RECENT], NULL, memory_order_release);
     amg_lock_unlock(&rpcs->lock);
-    if (rpc == NULL)
-        return HG_NOENTRY;
-    rpc_drop_data(rpc);
-    return HG_SUCCESS;
+    rpc_drop_data(&old);
+    return rpc == NULL ? HG_NOENTRY : HG_SUCCESS;
 }
 
 hg_return_t HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag)

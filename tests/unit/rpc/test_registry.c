@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ids follow from names as in other programs; a deregistered RPC is not found,
- * but pointers to it stay valid; a look-up of an unknown one logs nothing. */
+ * but pointers to it stay valid, and its data are freed, not those of a later
+ * registration; a look-up of an unknown one logs nothing. */
 #include "rpc/registry.h"
 
 #include <setjmp.h>
@@ -94,6 +95,36 @@ static void test_registry_forgotten_rpc_stays_valid(void **state)
     assert_ptr_equal(amg_rpc_find(cls, 77), rpc);
 }
 
+static int old_data;
+static int new_data;
+static int *freed; /* the last data that were freed */
+
+/* As another thread could, once the RPC is not registered any more. */
+static void data_free_and_register(void *data)
+{
+    freed = data;
+    if (data != &old_data)
+        return;
+    assert_int_equal(HG_Register(cls, 66, NULL, NULL, serve), HG_SUCCESS);
+    assert_int_equal(
+        HG_Register_data(cls, 66, &new_data, data_free_and_register),
+        HG_SUCCESS);
+}
+
+static void test_registry_data_of_a_new_registration_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(HG_Register(cls, 66, NULL, NULL, serve), HG_SUCCESS);
+    assert_int_equal(
+        HG_Register_data(cls, 66, &old_data, data_free_and_register),
+        HG_SUCCESS);
+    assert_int_equal(HG_Deregister(cls, 66), HG_SUCCESS);
+    assert_ptr_equal(freed, &old_data);
+    assert_ptr_equal(HG_Registered_data(cls, 66), &new_data);
+    assert_int_equal(HG_Deregister(cls, 66), HG_SUCCESS);
+    assert_ptr_equal(freed, &new_data);
+}
+
 static void test_registry_without_memory_registers_nothing(void **state)
 {
     (void)state;
@@ -147,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_registry_ids_are_those_of_mercury),
         cmocka_unit_test(test_registry_name_of_no_id_is_refused),
         cmocka_unit_test(test_registry_forgotten_rpc_stays_valid),
+        cmocka_unit_test(test_registry_data_of_a_new_registration_stay),
         cmocka_unit_test(test_registry_without_memory_registers_nothing),
         cmocka_unit_test(test_registry_question_for_absent_rpc_logs_nothing),
     };

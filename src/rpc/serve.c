@@ -606,7 +606,7 @@ AMG_NOINLINE static void serve_other(
         serve_late_reply(context, route, arrival);
         return;
     }
-    if (arrival->is_one_way &&
+    if (arrival->is_one_way && !arrival->is_long &&
         amg_header_is_plain(arrival->data, arrival->len, AMG_HEADER_REQUEST,
             AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL)) {
         serve_several(context, route, arrival);

@@ -477,6 +477,46 @@ static void test_stream_malformed_is_dropped(void **state)
     assert_int_equal(amg_tally_sum(&context->handles), 0);
 }
 
+/* Gives the context a message of two calls as a long one, as only a faulty peer
+ * sends it; returns the number of handlers that ran. */
+static unsigned two_long_serve(void)
+{
+    struct amg_ep *ep = amg_context_ep(context, AMG_ROUTE_SELF);
+    struct amg_header header = two_header();
+    struct amg_arrival *arrival = NULL;
+    struct amg_events events;
+    atomic_uint_fast64_t len;
+    uint64_t words[4];
+    unsigned ran = 0;
+
+    two_make(words);
+    raw_send_body(&header, words, sizeof(words));
+    amg_events_init(&events);
+    assert_int_equal(ep->transport->ep.poll(ep, 1, &events), 1);
+    arrival = amg_container_of(
+        amg_list_pop(&events.arrived), struct amg_arrival, link);
+    arrival->is_long = true;
+    atomic_init(&len, arrival->len);
+    ep->held = &len;
+    context->ops.arrived(context, AMG_ROUTE_SELF, arrival);
+    (void)HG_Trigger(context, 0, UINT32_MAX, &ran);
+    ep->held = NULL;
+    return ran;
+}
+
+static void test_stream_in_a_long_message_is_dropped(void **state)
+{
+    (void)state;
+    assert_int_equal(two_long_serve(), 0);
+    assert_int_equal(
+        HG_Register_name(cls, "oneway", number_proc, NULL, by_handle), id);
+    assert_int_equal(
+        HG_Registered_disable_response(cls, id, HG_TRUE), HG_SUCCESS);
+    assert_int_equal(two_long_serve(), 0);
+    assert_int_equal(served, 0);
+    assert_int_equal(amg_tally_sum(&context->handles), 0);
+}
+
 static void test_stream_to_unposted_context_is_dropped(void **state)
 {
     (void)state;
@@ -531,6 +571,7 @@ int main(void)
         WORLD_TEST(test_stream_early_is_served_when_registered),
         WORLD_TEST(test_stream_no_memory_for_handles_loses_only_them),
         WORLD_TEST(test_stream_malformed_is_dropped),
+        WORLD_TEST(test_stream_in_a_long_message_is_dropped),
         WORLD_TEST(test_stream_to_unposted_context_is_dropped),
         WORLD_TEST(test_stream_leaves_before_its_context_ends),
         WORLD_TEST(test_stream_class_with_user_headers_sends_single_calls),

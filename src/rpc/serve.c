@@ -537,8 +537,8 @@ static void records_serve(hg_context_t *context, unsigned route,
             len == 0 ? NULL : handle_make(context, route, arrival, rpc);
 
         if (handle == NULL) {
-            AMG_LOG_ERROR(
-                "rpc", "no memory: %" PRIu32 " one-way calls are lost", count);
+            AMG_LOG_ERROR("rpc", "%s: %" PRIu32 " one-way calls are lost",
+                len == 0 ? "a peer changed its message" : "no memory", count);
             if (amg_arrival_leave(arrival, count))
                 ep->transport->msg.release(ep, arrival);
             return;

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/progress.h"
 #include "core/wakeup.h"
+#include "log_kept.h"
 #include "mercury_proc.h"
 #include "oneway_world.h"
 #include "wire/records.h"
@@ -517,6 +519,42 @@ static void test_stream_in_a_long_message_is_dropped(void **state)
     assert_int_equal(amg_tally_sum(&context->handles), 0);
 }
 
+/* Damages the record behind that of the new handle. */
+static hg_return_t next_record_change(hg_handle_t handle, void *arg)
+{
+    void *bytes = NULL;
+
+    (void)arg;
+    assert_int_equal(HG_Get_input_buf(handle, &bytes, NULL), HG_SUCCESS);
+    ((uint64_t *)bytes)[1] = UINT64_MAX;
+    return HG_SUCCESS;
+}
+
+/* As a peer could that shares its memory. */
+static void test_stream_changed_after_the_check_is_lost(void **state)
+{
+    struct amg_header header = two_header();
+    uint64_t words[4];
+
+    (void)state;
+    two_make(words);
+    assert_int_equal(
+        HG_Register_name(cls, "oneway", number_proc, NULL, hold), id);
+    assert_int_equal(
+        HG_Registered_disable_response(cls, id, HG_TRUE), HG_SUCCESS);
+    assert_int_equal(
+        HG_Class_set_handle_create_callback(cls, next_record_change, NULL),
+        HG_SUCCESS);
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
+    hg_log_set_func(log_keep);
+    raw_send_body(&header, words, sizeof(words));
+    assert_int_equal(poll_and_trigger(), 1);
+    assert_true(log_has("a peer changed its message: 1 one-way calls"));
+    hg_log_set_func(NULL);
+    hg_log_set_level(HG_LOG_LEVEL_NONE);
+    assert_int_equal(HG_Destroy(held[0]), HG_SUCCESS);
+}
+
 static void test_stream_to_unposted_context_is_dropped(void **state)
 {
     (void)state;
@@ -572,6 +610,7 @@ int main(void)
         WORLD_TEST(test_stream_no_memory_for_handles_loses_only_them),
         WORLD_TEST(test_stream_malformed_is_dropped),
         WORLD_TEST(test_stream_in_a_long_message_is_dropped),
+        WORLD_TEST(test_stream_changed_after_the_check_is_lost),
         WORLD_TEST(test_stream_to_unposted_context_is_dropped),
         WORLD_TEST(test_stream_leaves_before_its_context_ends),
         WORLD_TEST(test_stream_class_with_user_headers_sends_single_calls),

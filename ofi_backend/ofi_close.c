@@ -145,22 +145,22 @@ static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
     bool is_pending = false;
 
     amg_bias_lock(&domain->lock);
-    if (domain->is_joined)
-        peer = pending_peer_find_locked(domain);
+    peer = domain->is_joined ? pending_peer_find_locked(domain) : NULL;
     is_pending = peer != NULL || is_sending(domain);
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
-            "the rank at %s has not answered %u requests%s; it must make "
-            "progress and trigger until all have closed",
+            "the rank at %s has not answered %u requests and %zu transfers%s; "
+            "it must make progress and trigger until all have closed",
             amg_ofi_peer_name(peer, text), peer->calls.unanswered,
+            amg_list_len(&peer->rma.transfers),
             is_given_up ? ", which are given up" : "");
     else if (is_pending)
         AMG_LOG_WARNING("cls",
-            "%zu messages of this process have not left%s: a peer does not "
-            "read, or cannot be reached",
+            "%zu messages of this process have not left, and %u reads and "
+            "writes have not ended%s: a peer does not read, or is not reached",
             amg_list_len(&domain->msgbufs.in_flight) +
-                domain->peers.unsent_count + domain->rma.in_flight,
-            is_given_up ? ", and are given up" : "");
+                domain->peers.unsent_count + amg_list_len(&domain->packer.kept),
+            domain->rma.in_flight, is_given_up ? ", and are given up" : "");
     domain->peers_may_close |= is_given_up;
     amg_bias_unlock(&domain->lock);
     return is_pending;

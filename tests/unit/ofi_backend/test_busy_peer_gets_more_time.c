@@ -164,6 +164,20 @@ static void test_busy_peer_is_waited_for(void **state)
     assert_false(fake_has_logged("is not reached"));
 }
 
+/* One with the provider, and one that is kept for calls that may follow. */
+static void test_busy_messages_are_counted(void **state)
+{
+    static struct amg_op ops[2];
+
+    (void)state;
+    post(&ops[0]);
+    post(&ops[1]);
+    amg_ofi_transport.domain.report(client.domain);
+    assert_true(fake_has_logged("2 messages of this process have not left, "
+                                "and 0 reads and writes"));
+    assert_int_equal(wait_for(&ops[1]), HG_SUCCESS);
+}
+
 static void test_busy_peer_is_given_up_at_last(void **state)
 {
     static struct amg_op stays; /* until the domain is closed */
@@ -469,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_busy_peer_is_waited_for),
         UNIT_TEST(test_busy_peer_is_given_up_at_last),
+        UNIT_TEST(test_busy_messages_are_counted),
         UNIT_TEST(test_silent_peer_is_given_up_in_time),
         UNIT_TEST(test_silent_peer_is_waited_for_after_a_pause),
         UNIT_TEST(test_busy_process_without_descriptors_logs_it),

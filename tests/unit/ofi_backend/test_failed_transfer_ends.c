@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "log_kept.h"
 #include "ofi_backend/ofi_rma.h"
 #include "ofi_backend/ofi_domain.h"
 #include "party.h"
@@ -182,6 +184,33 @@ static void half_posted_get(struct world *world, struct amg_op *op)
         assert_int_equal(side_poll(&world->reader), 0);
         (void)side_poll(&world->owner);
     }
+}
+
+/* The log of a close that waits tells transfers from requests and messages. */
+static void test_transfer_ends_late_and_is_named(void **state)
+{
+    struct amg_ofi_domain *domain = NULL;
+    struct world world;
+    struct amg_op op;
+
+    (void)state;
+    world_open(&world);
+    domain = amg_ofi_domain_of(world.reader.domain);
+    half_posted_get(&world, &op);
+    hg_log_set_func(log_keep);
+    amg_ofi_transport.domain.report(world.reader.domain);
+    assert_true(log_has("messages of this process have not left, and 2 reads "
+                        "and writes have not ended: "));
+    domain->is_joined = true;
+    amg_ofi_transport.domain.report(world.reader.domain);
+    assert_true(log_has("has not answered 0 requests and 1 transfers; "));
+    domain->is_joined = false;
+    hg_log_set_func(NULL);
+    room = HELD_MAX;
+    while (side_poll(&world.reader) == 0)
+        held_end(&world);
+    assert_int_equal(op.ret, HG_SUCCESS);
+    world_close(&world);
 }
 
 static void test_transfer_ends_cancelled_posts_no_more(void **state)
@@ -452,6 +481,7 @@ static void test_transfer_ends_key_of_freed_memory_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_transfer_ends_late_and_is_named),
         cmocka_unit_test(test_transfer_ends_cancelled_posts_no_more),
         cmocka_unit_test(test_transfer_ends_with_its_class),
         cmocka_unit_test(

@@ -352,10 +352,8 @@ hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id, void *data,
 
     if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
-    if (rpc == NULL)
-        return HG_OTHER_ERROR;
     amg_lock_lock(&mid->rpcs->lock);
-    is_there = rpc->is_registered;
+    is_there = rpc != NULL && rpc->is_registered;
     if (is_there)
         old = data_replace(rpc, (struct attached){data, free_callback});
     amg_lock_unlock(&mid->rpcs->lock);
@@ -420,17 +418,19 @@ hg_return_t margo_rpc_get_pool(
 hg_return_t margo_rpc_set_pool(margo_instance_id mid, hg_id_t id, ABT_pool pool)
 {
     struct amg_margo_rpc *rpc = rpc_find(mid, id);
-    ABT_pool old = ABT_POOL_NULL;
+    bool is_there = false;
 
     if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
-    if (rpc == NULL)
-        return HG_NOENTRY;
+    AMG_TEST_POINT("rpc.set_pool");
     amg_lock_lock(&mid->rpcs->lock);
-    old = rpc->pool;
-    rpc->pool = pool_or_default(mid, pool);
-    amg_margo_pools_ref(mid, rpc->pool);
-    amg_margo_pools_unref(mid, old);
+    is_there = rpc != NULL && rpc->is_registered;
+    if (is_there) {
+        pool = pool_or_default(mid, pool);
+        amg_margo_pools_ref(mid, pool);
+        amg_margo_pools_unref(mid, rpc->pool);
+        rpc->pool = pool;
+    }
     amg_lock_unlock(&mid->rpcs->lock);
-    return HG_SUCCESS;
+    return is_there ? HG_SUCCESS : HG_NOENTRY;
 }

@@ -2,14 +2,17 @@
 /* Registering and deregistering in turn uses the memory of one RPC, of Margo
  * and of HG; earlier settings are forgotten. The first call to a provider
  * registers the RPC for it. Deregistering an unknown RPC returns a code.
- * Neither logs anything. Ids are those of Margo. */
+ * Neither logs anything. Ids are those of Margo. An RPC that is deregistered
+ * while its pool is set uses neither pool afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "base/assert.h"
 #include "base/log.h"
 #include "core/context.h"
 #include "margo/instance.h"
@@ -116,12 +119,57 @@ static void test_rpc_id_is_that_of_margo(void **state)
             (uint64_t)rows[i].hash << 32 | 42);
 }
 
+#if defined(AMG_TEST_POINTS)
+static margo_instance_id hooked_mid;
+static hg_id_t hooked_id;
+
+static void deregister_hook(const char *name)
+{
+    if (strcmp(name, "rpc.set_pool") == 0)
+        assert_int_equal(margo_deregister(hooked_mid, hooked_id), HG_SUCCESS);
+}
+
+static ABT_pool pool_add(margo_instance_id mid, const char *json)
+{
+    struct margo_pool_info info = {.pool = ABT_POOL_NULL};
+
+    assert_int_equal(margo_add_pool_from_json(mid, json, &info), HG_SUCCESS);
+    return info.pool;
+}
+#endif
+
+static void test_rpc_deregistered_while_its_pool_is_set_uses_none(void **state)
+{
+    (void)state;
+#if defined(AMG_TEST_POINTS)
+    margo_instance_id mid = margo_init("self", MARGO_SERVER_MODE, 0, 0);
+    ABT_pool old = ABT_POOL_NULL;
+    ABT_pool new = ABT_POOL_NULL;
+
+    assert_non_null(mid);
+    old = pool_add(mid, "{\"name\":\"old\",\"kind\":\"fifo_wait\"}");
+    new = pool_add(mid, "{\"name\":\"new\",\"kind\":\"fifo_wait\"}");
+    hooked_mid = mid;
+    hooked_id = MARGO_REGISTER_PROVIDER(
+        mid, "pool_is_set", void, void, NULL, PROVIDER, old);
+    amg_test_point_set(deregister_hook);
+    assert_int_equal(margo_rpc_set_pool(mid, hooked_id, new), HG_NOENTRY);
+    amg_test_point_set(NULL);
+    assert_int_equal(margo_remove_pool_by_name(mid, "old"), HG_SUCCESS);
+    assert_int_equal(margo_remove_pool_by_name(mid, "new"), HG_SUCCESS);
+    margo_finalize(mid);
+#else
+    skip();
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rpc_id_is_that_of_margo),
         cmocka_unit_test(test_rpc_registered_in_turn_takes_memory_once),
         cmocka_unit_test(test_rpc_of_new_provider_is_found_without_a_line),
+        cmocka_unit_test(test_rpc_deregistered_while_its_pool_is_set_uses_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

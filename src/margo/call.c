@@ -90,25 +90,6 @@ void amg_margo_calls_cancel(margo_instance_id mid)
     amg_margo_handles_each(mid, in_flight_cancel, NULL);
 }
 
-/* The time limit of the operation has passed, or the instance ends. */
-static void call_cancel(struct margo_request_struct *req)
-{
-    struct amg_margo_handle *data = amg_margo_handle_find(req->handle);
-
-    if (req->type == MARGO_FORWARD_REQUEST && !call_is_to_self(req->handle) &&
-        HG_Cancel(req->handle) == HG_SUCCESS)
-        return;
-    /* call_done() will count an end for the late completion, too: so this
-     * thread first counts another operation. */
-    amg_margo_operation_begin(req->mid);
-    if (slot_abandon(data, req)) {
-        data->ret = HG_TIMEOUT;
-        amg_margo_request_end(req, HG_TIMEOUT);
-    } else {
-        amg_margo_operation_end(req->mid);
-    }
-}
-
 /* Logs failures whose cause is the RPC's name or the peer's state. */
 static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
 {
@@ -149,12 +130,16 @@ static AMG_NOINLINE void call_notify_done(const struct hg_cb_info *info,
     }
 }
 
-/* Result of an operation that is not abandoned. */
-static hg_return_t call_result(const struct hg_cb_info *info,
+/* Ends the request of an operation that has ended or was abandoned, and tells
+ * the monitor. */
+static AMG_INLINE void call_end(const struct hg_cb_info *info,
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
+    margo_monitor_data_t uctx = {.p = NULL};
     hg_return_t ret = info->ret;
 
+    if (AMG_MARGO_HAS_MONITOR(req->mid))
+        call_notify_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
     if (info->type == HG_CB_FORWARD) {
         if (ret == HG_SUCCESS)
             ret = amg_margo_peek_code(data->handle);
@@ -165,14 +150,37 @@ static hg_return_t call_result(const struct hg_cb_info *info,
     }
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
-    return ret;
+    data->ret = ret;
+    if (AMG_MARGO_HAS_MONITOR(req->mid))
+        call_notify_done(info, req, MARGO_MONITOR_FN_END, ret, &uctx);
+    amg_margo_request_end(req, ret);
+}
+
+/* The time limit of the operation has passed, or the instance ends. */
+static void call_cancel(struct margo_request_struct *req)
+{
+    struct amg_margo_handle *data = amg_margo_handle_find(req->handle);
+    bool is_call = req->type == MARGO_FORWARD_REQUEST;
+    const struct hg_cb_info info = {.info.forward.handle = req->handle,
+        .type = is_call ? HG_CB_FORWARD : HG_CB_RESPOND,
+        .ret = HG_TIMEOUT};
+
+    if (is_call && !call_is_to_self(req->handle) &&
+        HG_Cancel(req->handle) == HG_SUCCESS)
+        return;
+    /* call_done() ends an operation for the late completion, too: counts one
+     * more. */
+    amg_margo_operation_begin(req->mid);
+    if (slot_abandon(data, req))
+        call_end(&info, data, req);
+    else
+        amg_margo_operation_end(req->mid);
 }
 
 static hg_return_t call_done(const struct hg_cb_info *info)
 {
     struct amg_margo_handle *data = info->arg;
     struct margo_request_struct *req = slot_empty(data);
-    margo_monitor_data_t uctx = {.p = NULL};
 
     if (req == &abandoned) {
         amg_margo_operation_end(data->mid);
@@ -180,12 +188,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
     }
     AMG_ASSERT(req != NULL);
     amg_margo_request_disarm(req);
-    if (AMG_MARGO_HAS_MONITOR(req->mid))
-        call_notify_done(info, req, MARGO_MONITOR_FN_START, HG_SUCCESS, &uctx);
-    data->ret = call_result(info, data, req);
-    if (AMG_MARGO_HAS_MONITOR(req->mid))
-        call_notify_done(info, req, MARGO_MONITOR_FN_END, data->ret, &uctx);
-    amg_margo_request_end(req, data->ret);
+    call_end(info, data, req);
     return HG_SUCCESS;
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A user-defined monitor gets all 32 events, which it counts in arrays indexed
  * by MARGO_MONITOR_ON_*; each start has an end, with the uid that the monitor
- * set at the start; requests and handles keep separate ones. */
+ * set at the start, also for a call that ends at its time limit, and which
+ * cannot be cancelled; requests and handles keep separate ones. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "alone.h"
+
+enum { SHORT_MS = 20 };
 
 static const char *const names[MARGO_MONITOR_MAX] = {
 #define X(NAME, name) [MARGO_MONITOR_ON_##NAME] = #name,
@@ -36,12 +39,17 @@ static void count(unsigned event, double timestamp, margo_monitor_event_t kind,
     }
 }
 
+static unsigned late; /* callbacks of operations whose time limit passed */
+
 /* Callbacks of calls, responses and transfers have arguments of one type. */
 static void done_check(
     margo_monitor_event_t kind, const struct margo_monitor_cb_args *args)
 {
     CHECK(args->info != NULL && args->request != MARGO_REQUEST_NULL);
-    CHECK(kind != MARGO_MONITOR_FN_END || args->ret == HG_SUCCESS);
+    if (kind == MARGO_MONITOR_FN_END && args->ret != HG_SUCCESS) {
+        CHECK_RC(args->ret, HG_TIMEOUT);
+        late++;
+    }
 }
 
 static void trigger_check(
@@ -158,6 +166,27 @@ static void pull(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(pull)
 
+static ABT_eventual gate;
+
+static void hold(hg_handle_t handle)
+{
+    CHECK(ABT_eventual_wait(gate, NULL) == ABT_SUCCESS);
+    CHECK_RC(margo_respond(handle, NULL), HG_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(hold)
+
+static void late_call(void)
+{
+    hg_id_t id = MARGO_REGISTER(pair.mid, "hold", void, void, hold);
+    hg_handle_t handle = alone_handle(id);
+
+    CHECK(ABT_eventual_create(0, &gate) == ABT_SUCCESS);
+    CHECK_RC(margo_forward_timed(handle, NULL, SHORT_MS), HG_TIMEOUT);
+    CHECK(ABT_eventual_set(gate, NULL, 0) == ABT_SUCCESS);
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+
 static void words_check(hg_handle_t handle, margo_request request)
 {
     margo_monitor_data_t data = {.i = 77};
@@ -234,6 +263,7 @@ int main(void)
     id = MARGO_REGISTER(pair.mid, "pull", hg_bulk_t, int32_t, pull);
     for (unsigned i = 0; i < 10; i++)
         one_call(id);
+    late_call();
     others();
     CHECK_RC(margo_deregister(pair.mid, id), HG_SUCCESS);
     CHECK_RC(margo_monitor_call_user(pair.mid, MARGO_MONITOR_FN_START, &args),
@@ -248,6 +278,7 @@ int main(void)
     CHECK_RC(margo_monitor_dump(pair.mid, NULL, NULL, true), HG_INVALID_ARG);
     CHECK(dumps == 1);
     alone_close();
+    CHECK(ABT_eventual_free(&gate) == ABT_SUCCESS);
     CHECK(finalized == 1);
     CHECK(atomic_load(&points[MARGO_MONITOR_ON_USER]) == 1);
     for (unsigned i = 0; i < MARGO_MONITOR_MAX; i++) {
@@ -259,8 +290,9 @@ int main(void)
         CHECK(begun > 0);
         CHECK(begun == atomic_load(&ends[i]));
     }
-    CHECK(atomic_load(&starts[MARGO_MONITOR_ON_RPC_ULT]) == 10);
-    CHECK(atomic_load(&starts[MARGO_MONITOR_ON_FORWARD]) == 10);
+    CHECK(atomic_load(&starts[MARGO_MONITOR_ON_RPC_ULT]) == 11);
+    CHECK(atomic_load(&starts[MARGO_MONITOR_ON_FORWARD]) == 11);
+    CHECK(atomic_load(&starts[MARGO_MONITOR_ON_FORWARD_CB]) == 11 && late == 1);
     CHECK(atomic_load(&starts[MARGO_MONITOR_ON_BULK_TRANSFER_CB]) == 10);
     return 0;
 }

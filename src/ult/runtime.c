@@ -153,9 +153,11 @@ static void primary_loop(void *arg)
     amg_ult_run(xstream, NULL);
     for (;;) {
         amg_xstream_run(xstream);
+        AMG_TEST_POINT("runtime.sched_ended");
         /* A request, such as ABT_sched_exit(), has ended the scheduler. Clears
-         * the requests: only ABT_finalize() ends the primary xstream. */
-        atomic_store_explicit(&xstream->asked, 0, memory_order_relaxed);
+         * the requests, as only ABT_finalize() ends the primary xstream, but
+         * not TO_LOOK: another xstream may have returned main() meanwhile. */
+        atomic_fetch_and(&xstream->asked, AMG_XSTREAM_TO_LOOK);
         atomic_store_explicit(
             &amg_xstream_sched(xstream)->asked, 0, memory_order_relaxed);
     }

@@ -8,7 +8,11 @@
 #include <cmocka.h>
 
 #include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/assert.h"
+#include "slow.h"
 #include "unit/ult/asleep.h"
 #include "unit/ult/begun.h"
 
@@ -340,6 +344,48 @@ static void test_wake_pop_wait_of_joined_stream_sleeps(void **state)
     assert_int_equal(ABT_sched_free(&sched), ABT_SUCCESS);
 }
 
+enum { ALARM_S = 20 * TEST_SLOW };
+
+static struct amg_xstream *home; /* of main() */
+static atomic_bool has_ended;
+
+/* The primary stream goes on when another one has sent main() back to it. */
+static void ended_hook(const char *name)
+{
+    if (strcmp(name, "runtime.sched_ended") != 0 ||
+        atomic_exchange(&has_ended, true))
+        return;
+    while ((atomic_load(&home->asked) & AMG_XSTREAM_TO_LOOK) == 0)
+        sched_yield();
+}
+
+/* SIGALRM ends a test whose main() nobody takes. */
+static void test_wake_main_sent_back_while_scheduler_ends_runs(void **state)
+{
+    ABT_xstream self = ABT_XSTREAM_NULL;
+    ABT_sched sched = ABT_SCHED_NULL;
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_xstream stream = ABT_XSTREAM_NULL;
+
+    (void)state;
+#if !defined(AMG_TEST_POINTS)
+    skip();
+#endif
+    ABT_xstream_self(&self);
+    ABT_xstream_get_main_pools(self, 1, &pool);
+    ABT_xstream_get_main_sched(self, &sched);
+    home = amg_xstream_of(self);
+    alarm(ALARM_S);
+    stream = stream_on(1, &pool);
+    amg_test_point_set(ended_hook);
+    assert_int_equal(ABT_sched_exit(sched), ABT_SUCCESS);
+    while (!atomic_load(&has_ended))
+        ABT_thread_yield();
+    amg_test_point_set(NULL);
+    assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
+    alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +398,7 @@ int main(void)
             test_wake_join_whose_blocked_thread_runs_elsewhere_returns),
         cmocka_unit_test(test_wake_join_whose_pool_is_shared_returns),
         cmocka_unit_test(test_wake_pop_wait_of_joined_stream_sleeps),
+        cmocka_unit_test(test_wake_main_sent_back_while_scheduler_ends_runs),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -115,7 +115,7 @@ static struct {
     unsigned inherited;   /* calls of the parent without their ABT_finalize() */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
-    struct amg_ult *primary;
+    struct amg_ult *primary; /* changed without the lock if is_closing */
 } runtime;
 
 /* Creates the primary xstream, for the calling OS thread, with its main
@@ -379,7 +379,7 @@ static int closer_check(void)
 {
     struct amg_ult *self = amg_ult_current();
 
-    if (self == runtime.primary)
+    if (!runtime.is_closing && self == runtime.primary)
         return ABT_SUCCESS;
     AMG_LOG_ERROR("ult",
         "the last ABT_finalize must be called by the thread that called "
@@ -401,18 +401,18 @@ int ABT_finalize(void)
         rc = ABT_ERR_UNINITIALIZED;
     else if (runtime.count == 1)
         rc = closer_check();
-    if (rc == ABT_SUCCESS)
-        is_last = runtime.count == 1;
-    if (rc == ABT_SUCCESS && !is_last && runtime.count > 0)
-        runtime.count--;
+    is_last = rc == ABT_SUCCESS && runtime.count == 1;
     if (is_last)
         runtime.is_closing = true;
+    else if (rc == ABT_SUCCESS && runtime.count > 0)
+        runtime.count--;
     amg_lock_unlock(&runtime.lock);
     if (!is_last)
         return rc;
     AMG_TEST_POINT("runtime.closes");
     /* Without the lock: threads that still run may call ABT_initialized(). */
     runtime_close();
+    AMG_TEST_POINT("runtime.closed");
     amg_lock_lock(&runtime.lock);
     runtime.count = 0; /* also for an ABT_init() by a thread while closing */
     runtime.is_closing = false;

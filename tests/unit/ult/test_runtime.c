@@ -123,12 +123,37 @@ static void test_runtime_that_ends_is_begun_anew(void **state)
     assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
 }
 
+static int late_rc;
+
+/* Runs when main() is a plain OS thread again, before the runtime has ended. */
+static void closed_hook(const char *name)
+{
+    if (strcmp(name, "runtime.closed") != 0)
+        return;
+    amg_test_point_set(NULL);
+    late_rc = ABT_finalize();
+}
+
+static void test_runtime_finalized_while_it_ends_ends_once(void **state)
+{
+    (void)state;
+#if !defined(AMG_TEST_POINTS)
+    skip();
+#endif
+    assert_int_equal(ABT_init(0, NULL), ABT_SUCCESS);
+    amg_test_point_set(closed_hook);
+    assert_int_equal(ABT_finalize(), ABT_SUCCESS);
+    assert_int_equal(late_rc, ABT_ERR_INV_XSTREAM);
+    assert_int_equal(ABT_initialized(), ABT_ERR_UNINITIALIZED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runtime_nests_and_comes_again),
         cmocka_unit_test(test_runtime_without_memory_is_not_begun),
         cmocka_unit_test(test_runtime_that_ends_is_begun_anew),
+        cmocka_unit_test(test_runtime_finalized_while_it_ends_ends_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

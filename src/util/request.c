@@ -274,8 +274,8 @@ static bool request_sleep(const hg_request_t *request, struct limit *limit)
 
     pthread_mutex_lock(&cls->mutex);
     atomic_fetch_add_explicit(&cls->sleepers, 1u, memory_order_seq_cst);
-    while (!request_is_done(request) && err == 0 &&
-           atomic_load_explicit(&cls->driver, memory_order_seq_cst) != 0)
+    while (atomic_load(&request->state) != REQUEST_DONE && err == 0 &&
+           atomic_load(&cls->driver) != 0)
         err = pthread_cond_clockwait(
             &cls->changed, &cls->mutex, CLOCK_MONOTONIC, &until);
     atomic_fetch_sub_explicit(&cls->sleepers, 1u, memory_order_relaxed);

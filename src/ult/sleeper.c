@@ -25,12 +25,13 @@ void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
     unsigned was = AMG_SLEEPER_AWAKE;
 
     sleeper->block = block;
-    /* Full barrier: if amg_xstream_ask_claim() finds this sleeper AWAKE, then
+    /* With the fence below: if amg_xstream_ask_claim() finds this sleeper AWAKE, then
      * the check after the arming sees the request of that call. */
     was = atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);
     AMG_ASSERT(was == AMG_SLEEPER_AWAKE);
+    atomic_thread_fence(memory_order_seq_cst); /* the exchange is none */
 }
 
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns)

@@ -213,9 +213,9 @@ static void *xstream_main(void *arg)
     amg_lock_lock(&xstream->lock);
     state_set_locked(
         xstream, ABT_XSTREAM_STATE_RUNNING, (int)syscall(SYS_gettid));
-    amg_lock_unlock(&xstream->lock);
     if (amg_cpuset_count(&xstream->cpus) > 0)
         amg_bind_thread(0, &xstream->cpus);
+    amg_lock_unlock(&xstream->lock);
     local = amg_xstream_local_open(xstream);
     if (local == NULL) {
         begun_set(xstream, BEGIN_FAILED);

@@ -14,38 +14,36 @@ MERCURY_GEN_PROC(identity_out_t, ((int32_t)(ret))((hg_const_string_t)(text)))
 static void identity_serve(hg_handle_t handle);
 static DECLARE_MARGO_RPC_HANDLER(identity_serve);
 
-/* A copy of a provider's text, or NULL. */
-static char *text_copy(margo_instance_id mid, uint16_t provider_id)
+/* Copies a provider's text. HG_NOENTRY: the provider has none. */
+static hg_return_t text_copy(
+    margo_instance_id mid, uint16_t provider_id, char **ret_copy)
 {
     const char *text = NULL;
-    char *copy = NULL;
+    hg_return_t rc = HG_NOENTRY;
 
     amg_lock_lock(&mid->services->lock);
     text = amg_map_get(&mid->services->identities, provider_id);
-    if (text != NULL)
-        copy = amg_mem_strdup(text);
+    if (text != NULL) {
+        *ret_copy = amg_mem_strdup(text);
+        rc = *ret_copy != NULL ? HG_SUCCESS : HG_NOMEM;
+    }
     amg_lock_unlock(&mid->services->lock);
-    return copy;
+    return rc;
 }
 
 static void identity_serve(hg_handle_t handle)
 {
     margo_instance_id mid = margo_hg_handle_get_instance(handle);
-    identity_out_t out = {.ret = HG_NOENTRY, .text = ""};
+    identity_out_t out;
     uint16_t provider_id = 0;
     char *text = NULL;
     hg_return_t rc = margo_get_input(handle, &provider_id);
 
     if (rc == HG_SUCCESS) {
-        text = text_copy(mid, provider_id);
+        rc = text_copy(mid, provider_id, &text);
         (void)margo_free_input(handle, &provider_id);
     }
-    if (text != NULL) {
-        out.ret = HG_SUCCESS;
-        out.text = text;
-    } else if (rc != HG_SUCCESS) {
-        out.ret = rc;
-    }
+    out = (identity_out_t){.ret = rc, .text = text == NULL ? "" : text};
     (void)margo_respond(handle, &out);
     amg_mem_free(text);
     (void)margo_destroy(handle);

@@ -3,7 +3,8 @@
  * and of HG; earlier settings are forgotten. The first call to a provider
  * registers the RPC for it. Deregistering an unknown RPC returns a code.
  * Neither logs anything. Ids are those of Margo. An RPC that is deregistered
- * while its pool is set uses neither pool afterwards. */
+ * while its pool is set uses neither pool afterwards. An identity that exists
+ * is not reported as missing where there is no memory for its copy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,12 +15,13 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "core/context.h"
 #include "margo/instance.h"
 #include "margo/rpc.h"
 #include "rpc/registry.h"
 
-enum { CYCLES = 100, PROVIDER = 7 };
+enum { CYCLES = 100, PROVIDER = 7, NTH = 60 };
 
 static unsigned length_of(const struct amg_list *list)
 {
@@ -163,6 +165,35 @@ static void test_rpc_deregistered_while_its_pool_is_set_uses_none(void **state)
 #endif
 }
 
+/* Any allocation of a query fails, also at the provider. */
+static void test_rpc_identity_without_memory_is_not_missing(void **state)
+{
+    margo_instance_id mid = margo_init("self", MARGO_SERVER_MODE, 0, 0);
+    hg_addr_t self = HG_ADDR_NULL;
+    int failed = 0;
+
+    (void)state;
+    assert_non_null(mid);
+    assert_int_equal(margo_addr_self(mid, &self), HG_SUCCESS);
+    assert_int_equal(
+        margo_provider_register_identity(mid, PROVIDER, "shelf"), HG_SUCCESS);
+    for (int n = 0; n < NTH; n++) {
+        char text[8] = "";
+        size_t len = sizeof(text);
+        hg_return_t rc = HG_SUCCESS;
+
+        amg_mem_fail_nth((uint64_t)n);
+        rc = margo_provider_get_identity(mid, self, PROVIDER, text, &len);
+        amg_mem_fail_nth(0);
+        assert_int_not_equal(rc, HG_NOENTRY);
+        failed += rc != HG_SUCCESS;
+        assert_true(rc != HG_SUCCESS || strcmp(text, "shelf") == 0);
+    }
+    assert_true(failed > 0);
+    assert_int_equal(margo_addr_free(mid, self), HG_SUCCESS);
+    margo_finalize(mid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_rpc_registered_in_turn_takes_memory_once),
         cmocka_unit_test(test_rpc_of_new_provider_is_found_without_a_line),
         cmocka_unit_test(test_rpc_deregistered_while_its_pool_is_set_uses_none),
+        cmocka_unit_test(test_rpc_identity_without_memory_is_not_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

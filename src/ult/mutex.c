@@ -247,9 +247,9 @@ static void mutex_lock_all(ABT_mutex mutex, unsigned depth)
     }
 }
 
-static int mutex_lock(ABT_mutex mutex, unsigned looks)
+static int mutex_lock(const char *call, ABT_mutex mutex, unsigned looks)
 {
-    if (!AMG_CONTRACT_OF("ABT_mutex_lock", mutex != NULL, "the mutex is NULL"))
+    if (!AMG_CONTRACT_OF(call, mutex != NULL, "the mutex is NULL"))
         return ABT_ERR_INV_MUTEX;
     if (acquire_again(mutex))
         return ABT_SUCCESS;
@@ -359,22 +359,22 @@ int ABT_mutex_free(ABT_mutex *mutex)
 
 int ABT_mutex_lock(ABT_mutex mutex)
 {
-    return mutex_lock(mutex, 0);
+    return mutex_lock(__func__, mutex, 0);
 }
 
 int ABT_mutex_lock_low(ABT_mutex mutex)
 {
-    return mutex_lock(mutex, 0);
+    return mutex_lock(__func__, mutex, 0);
 }
 
 int ABT_mutex_lock_high(ABT_mutex mutex)
 {
-    return mutex_lock(mutex, 0);
+    return mutex_lock(__func__, mutex, 0);
 }
 
 int ABT_mutex_spinlock(ABT_mutex mutex)
 {
-    return mutex_lock(mutex, SPINLOCK_LOOKS);
+    return mutex_lock(__func__, mutex, SPINLOCK_LOOKS);
 }
 
 int ABT_mutex_trylock(ABT_mutex mutex)

@@ -384,7 +384,7 @@ static int closer_check(void)
     AMG_LOG_ERROR("ult",
         "the last ABT_finalize must be called by the thread that called "
         "ABT_init first, not by %s; nothing was done",
-        self == NULL ? "an OS thread that is no stream"
+        self == NULL ? "an OS thread that belongs to no stream"
                      : "another user-level thread");
     return self == NULL ? ABT_ERR_INV_XSTREAM : ABT_ERR_INV_THREAD;
 }

@@ -62,7 +62,7 @@ static void ready_set(struct event *event, bool value)
 
 /* Waits for the event. Returns `refused` to a tasklet, which cannot wait. */
 static inline int event_wait(
-    struct event *event, uint64_t deadline_ns, int refused)
+    const char *call, struct event *event, uint64_t deadline_ns, int refused)
 {
     struct amg_waiter waiter;
 
@@ -71,9 +71,7 @@ static inline int event_wait(
         amg_lock_unlock(&event->lock);
         return ABT_SUCCESS;
     }
-    if (!AMG_CONTRACT_OF(
-            refused == ABT_ERR_FUTURE ? "ABT_future_wait" : "ABT_eventual_wait",
-            !amg_ult_caller_is_task(), TASK_TEXT)) {
+    if (!AMG_CONTRACT_OF(call, !amg_ult_caller_is_task(), TASK_TEXT)) {
         amg_lock_unlock(&event->lock);
         return refused;
     }
@@ -150,16 +148,16 @@ int ABT_eventual_free(ABT_eventual *eventual)
         ABT_ERR_EVENTUAL, eventual_is_idle);
 }
 
-static int eventual_wait(ABT_eventual self, void **value, uint64_t deadline_ns)
+static int eventual_wait(
+    const char *call, ABT_eventual self, void **value, uint64_t deadline_ns)
 {
     void *ready_value = NULL;
     int rc = ABT_ERR_INV_EVENTUAL;
 
-    if (!AMG_CONTRACT_OF(
-            "ABT_eventual_wait", self != NULL, "the eventual is NULL"))
+    if (!AMG_CONTRACT_OF(call, self != NULL, "the eventual is NULL"))
         return rc;
     ready_value = value_of(self);
-    rc = event_wait(&self->event, deadline_ns, ABT_ERR_EVENTUAL);
+    rc = event_wait(call, &self->event, deadline_ns, ABT_ERR_EVENTUAL);
     if (rc == ABT_SUCCESS && value != NULL)
         *value = ready_value;
     return rc;
@@ -167,7 +165,7 @@ static int eventual_wait(ABT_eventual self, void **value, uint64_t deadline_ns)
 
 int ABT_eventual_wait(ABT_eventual eventual, void **value)
 {
-    return eventual_wait(eventual, value, AMG_NO_DEADLINE);
+    return eventual_wait(__func__, eventual, value, AMG_NO_DEADLINE);
 }
 
 int ABT_eventual_timedwait(
@@ -176,7 +174,8 @@ int ABT_eventual_timedwait(
     if (!AMG_CONTRACT(amg_timespec_is_valid(abstime),
             "abstime is NULL, or its tv_nsec is not 0 to 999999999"))
         return ABT_ERR_INV_ARG;
-    return eventual_wait(eventual, value, amg_timespec_deadline_ns(abstime));
+    return eventual_wait(
+        __func__, eventual, value, amg_timespec_deadline_ns(abstime));
 }
 
 int ABT_eventual_test(ABT_eventual eventual, void **value, ABT_bool *ready)
@@ -261,7 +260,8 @@ int ABT_future_wait(ABT_future future)
 {
     if (!AMG_GIVEN(future))
         return ABT_ERR_INV_FUTURE;
-    return event_wait(&future->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
+    return event_wait(
+        __func__, &future->event, AMG_NO_DEADLINE, ABT_ERR_FUTURE);
 }
 
 int ABT_future_test(ABT_future future, ABT_bool *ready)

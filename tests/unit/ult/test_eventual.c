@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "abt.h"
+#include "base/log.h"
+#include "log_kept.h"
 
 enum { THREADS = 4, ROUNDS = 3000 };
 
@@ -43,6 +45,22 @@ static void test_eventual_bad_arguments_change_nothing(void **state)
     assert_int_equal(is_ready, ABT_FALSE);
     assert_int_equal(ABT_eventual_free(&one), ABT_SUCCESS);
     assert_null(one);
+}
+
+static void test_eventual_misuse_names_the_call(void **state)
+{
+    const struct timespec soon = {.tv_sec = 1};
+
+    (void)state;
+    hg_log_set_func(log_keep);
+    assert_int_equal(ABT_eventual_timedwait(ABT_EVENTUAL_NULL, NULL, &soon),
+        ABT_ERR_INV_EVENTUAL);
+    assert_true(log_has("ABT_eventual_timedwait()"));
+    log_clear();
+    assert_int_equal(
+        ABT_eventual_wait(ABT_EVENTUAL_NULL, NULL), ABT_ERR_INV_EVENTUAL);
+    assert_true(log_has("ABT_eventual_wait()"));
+    hg_log_set_func(NULL);
 }
 
 static void test_eventual_value_is_kept(void **state)
@@ -194,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eventual_bad_arguments_change_nothing),
+        cmocka_unit_test(test_eventual_misuse_names_the_call),
         cmocka_unit_test(test_eventual_value_is_kept),
         cmocka_unit_test(test_eventual_without_value_gives_null),
         cmocka_unit_test(test_eventual_freed_at_once),

@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/log.h"
+#include "log_kept.h"
 #include "ult/park.h"
 
 enum { THREADS = 4, ROUNDS = 20000 };
@@ -208,6 +210,28 @@ static void test_mutex_recursive_counts(void **state)
     assert_int_equal(ABT_mutex_unlock(mutex), ABT_ERR_INV_THREAD);
 }
 
+static void test_mutex_misuse_names_the_call(void **state)
+{
+    static const struct {
+        int (*lock)(ABT_mutex mutex);
+        const char *name;
+    } rows[] = {
+        {ABT_mutex_lock, "ABT_mutex_lock()"},
+        {ABT_mutex_lock_low, "ABT_mutex_lock_low()"},
+        {ABT_mutex_lock_high, "ABT_mutex_lock_high()"},
+        {ABT_mutex_spinlock, "ABT_mutex_spinlock()"},
+    };
+
+    (void)state;
+    hg_log_set_func(log_keep);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        log_clear();
+        assert_int_equal(rows[i].lock(ABT_MUTEX_NULL), ABT_ERR_INV_MUTEX);
+        assert_true(log_has(rows[i].name));
+    }
+    hg_log_set_func(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +242,7 @@ int main(void)
         cmocka_unit_test(test_mutex_threads_exclude),
         cmocka_unit_test(test_mutex_recursive_threads_exclude),
         cmocka_unit_test(test_mutex_recursive_counts),
+        cmocka_unit_test(test_mutex_misuse_names_the_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

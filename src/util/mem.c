@@ -123,11 +123,12 @@ int hg_mem_huge_free(void *mem_ptr, size_t size)
                                                 : HG_UTIL_FAIL;
 }
 
-/* Logs that the shared memory `name` cannot be used, and why. */
-static void shm_failed(const char *name, size_t size, const char *why)
+/* Logs that shared memory cannot be used, unmapped or removed (`what`). */
+static void shm_failed(
+    const char *what, const char *name, size_t size, const char *why)
 {
-    AMG_LOG_ERROR("hg_util", "cannot use shared memory '%s' of %zu bytes: %s",
-        name, size, why);
+    AMG_LOG_ERROR("hg_util", "cannot %s shared memory '%s' of %zu bytes: %s",
+        what, name, size, why);
 }
 
 /* Makes sure that the shared memory has `size` bytes; grows it if `create`. */
@@ -136,13 +137,13 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
     struct stat info;
 
     if (fstat(fd, &info) != 0) {
-        shm_failed(name, size, strerror(errno));
+        shm_failed("use", name, size, strerror(errno));
         return HG_UTIL_FAIL;
     }
     if ((uint64_t)info.st_size >= size)
         return HG_UTIL_SUCCESS;
     if (!create) {
-        shm_failed(name, size, "an object of that name is smaller");
+        shm_failed("use", name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
     /* In a full /dev/shm ftruncate() succeeds, but an access raises SIGBUS. */
@@ -150,7 +151,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
         return HG_UTIL_SUCCESS;
-    shm_failed(name, size, strerror(errno));
+    shm_failed("use", name, size, strerror(errno));
     return HG_UTIL_FAIL;
 }
 
@@ -164,13 +165,13 @@ void *hg_mem_shm_map(const char *name, size_t size, bool create)
         return NULL;
     fd = shm_open(name, O_RDWR | (create ? O_CREAT : 0), S_IRUSR | S_IWUSR);
     if (fd < 0) {
-        shm_failed(name, size, strerror(errno));
+        shm_failed("use", name, size, strerror(errno));
         return NULL;
     }
     if (shm_resize(fd, name, size, create) == HG_UTIL_SUCCESS) {
         place = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (place == MAP_FAILED)
-            shm_failed(name, size, strerror(errno));
+            shm_failed("use", name, size, strerror(errno));
     }
     close(fd);
     return place != MAP_FAILED ? place : NULL;
@@ -181,11 +182,11 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
     int rc = HG_UTIL_SUCCESS;
 
     if (mem_ptr != NULL && munmap(mem_ptr, size) != 0) {
-        shm_failed(name != NULL ? name : "", size, strerror(errno));
+        shm_failed("unmap", name != NULL ? name : "", size, strerror(errno));
         rc = HG_UTIL_FAIL;
     }
     if (name != NULL && shm_unlink(name) != 0) {
-        shm_failed(name, size, strerror(errno));
+        shm_failed("remove", name, size, strerror(errno));
         rc = HG_UTIL_FAIL;
     }
     return rc;

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
+#include "log_kept.h"
 #include "mercury_mem.h"
 
 static uint64_t live_blocks(void)
@@ -114,7 +116,12 @@ static void test_mem_shm_is_shared_by_name(void **state)
     assert_null(hg_mem_shm_map(name, 8192, false));
     assert_int_equal(first[100], 42);
     assert_int_equal(hg_mem_shm_unmap(NULL, first, 8192), HG_UTIL_SUCCESS);
+    hg_log_set_func(log_keep);
     assert_int_equal(hg_mem_shm_unmap(name, NULL, 0), HG_UTIL_FAIL);
+    assert_true(log_has("cannot remove shared memory"));
+    assert_int_equal(hg_mem_shm_unmap(NULL, first + 1, 1), HG_UTIL_FAIL);
+    assert_true(log_has("cannot unmap shared memory"));
+    hg_log_set_func(NULL);
     assert_null(hg_mem_shm_map(NULL, 8192, true));
     assert_null(hg_mem_shm_map(name, 0, true));
 }

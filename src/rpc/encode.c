@@ -328,13 +328,6 @@ AMG_NOINLINE static hg_return_t long_finish(struct encoding *encoding,
     return overflow_expose(handle, &encoding->proc, *room, cap, args, room_len);
 }
 
-AMG_NOINLINE static void long_fini(struct encoding *encoding)
-{
-    amg_proc_fini(&encoding->proc);
-    long_put(encoding->proc.handle, &encoding->buf);
-    long_put(encoding->proc.handle, &encoding->old);
-}
-
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message)
 {
@@ -376,8 +369,11 @@ hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     }
 
 fini_proc:
-    if (!AMG_LIKELY(encoding.proc.extra == NULL))
-        long_fini(&encoding);
+    if (AMG_LIKELY(encoding.proc.extra == NULL))
+        return rc;
+    amg_proc_fini(&encoding.proc);
+    long_put(handle, &encoding.buf);
+    long_put(handle, &encoding.old);
     return rc;
 }
 

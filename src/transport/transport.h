@@ -91,8 +91,8 @@ struct amg_open {
     /* All peers are ranks of one job, and close together with the main domain:
      * so a rank is quiet only when all its calls and accesses have ended. */
     bool is_joined;
-    /* This open need not remove what dead processes left: the first rank of
-     * this node, which opens the same medium now, removes that. */
+    /* Files of dead processes stay: the first rank of this node, which opens
+     * the same medium now, removes them. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
     uint32_t credits;      /* unanswered requests per peer; 0: the default */

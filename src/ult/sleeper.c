@@ -25,8 +25,8 @@ void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
     unsigned was = AMG_SLEEPER_AWAKE;
 
     sleeper->block = block;
-    /* With the fence below: if amg_xstream_ask_claim() finds this sleeper AWAKE, then
-     * the check after the arming sees the request of that call. */
+    /* If amg_xstream_ask_claim() finds this sleeper AWAKE, then the check after
+     * the arming sees the request of that call, by the fence below. */
     was = atomic_exchange_explicit(&sleeper->word,
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);

@@ -94,7 +94,7 @@ static void post_switch_park(struct amg_ult *left)
         amg_lock_unlock(held);
 }
 
-/* Another xstream may run the thread as soon as the pool is unlocked. */
+/* Once the pool is unlocked, another xstream may run the thread. */
 static void post_switch_turn(struct amg_ult *left)
 {
     struct amg_bias *biased = left->biased;

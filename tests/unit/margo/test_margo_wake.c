@@ -21,7 +21,7 @@
 #include "slow.h"
 
 #if defined(AMG_TEST_POINTS)
-enum { TURNS = 5, MANY_ROUNDS = 100, YIELDS = 10000, ALARM_S = 20 * TEST_SLOW };
+enum { TURNS = 5, MANY_ROUNDS = 100, YIELDS = 200, ALARM_S = 20 * TEST_SLOW };
 
 static margo_instance_id mid;
 static unsigned wakes;

@@ -628,9 +628,9 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
 {
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
-    if (timeout > 0 || !amg_context_is_idle(context))
-        return trigger_any(context, timeout, max_count, actual_count);
-    return trigger_result(0, max_count, actual_count);
+    return amg_context_is_idle(context) && timeout == 0
+               ? trigger_result(0, max_count, actual_count)
+               : trigger_any(context, timeout, max_count, actual_count);
 }
 
 int HG_Event_get_wait_fd(const hg_context_t *context)

@@ -93,7 +93,7 @@ void amg_margo_calls_cancel(margo_instance_id mid)
 /* Logs failures whose cause is the RPC's name or the peer's state. */
 static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
 {
-    const struct hg_info *info = HG_Get_info(data->handle);
+    const struct hg_info *info = &data->handle->info;
     const struct amg_margo_rpc *rpc = amg_margo_handle_rpc(data);
     char text[256] = "?";
     hg_size_t len = sizeof(text);
@@ -332,7 +332,7 @@ static hg_return_t provider_aim(struct amg_margo_handle *data, hg_id_t id)
 static hg_return_t input_prepare(struct amg_margo_handle *data,
     uint16_t provider_id, void *in_struct, struct amg_margo_args *args)
 {
-    const struct hg_info *info = HG_Get_info(data->handle);
+    const struct hg_info *info = &data->handle->info;
     hg_id_t id = provider_id == MARGO_DEFAULT_PROVIDER_ID
                      ? info->id
                      : (info->id & ~PROVIDER_MASK) | provider_id;

@@ -136,7 +136,7 @@ static bool kept_push(
 
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data)
 {
-    hg_id_t id = HG_Get_info(data->handle)->id;
+    hg_id_t id = data->handle->info.id;
 
     /* The program may have set another RPC by HG_Reset(). */
     return data->rpc != NULL && data->rpc->id == id
@@ -307,7 +307,7 @@ void __margo_respond_with_error(hg_handle_t handle, hg_return_t ret)
 
 void amg_margo_handle_abandon(struct amg_margo_handle *data)
 {
-    const struct hg_info *info = HG_Get_info(data->handle);
+    const struct hg_info *info = &data->handle->info;
     const struct amg_margo_rpc *rpc = data->rpc;
 
     if (data->is_answered || rpc->has_no_response)

@@ -22,7 +22,7 @@ struct amg_pu {
 };
 
 struct amg_nic {
-    char name[AMG_NIC_NAME_CAP]; /* of its interface or device: "hsn0" */
+    char name[AMG_NIC_NAME_CAP]; /* of the interface or device: "hsn0" */
     char bus[AMG_NIC_NAME_CAP];  /* "0000:81:00.0"; "" unknown */
     struct amg_cpuset near;      /* hardware threads that the NIC is local to */
     bool is_everywhere;          /* locality unknown: `near` is empty, or all */
@@ -39,7 +39,7 @@ struct amg_machine {
     struct amg_cpuset allowed; /* hardware threads that the cgroup allows */
     struct amg_nic nics[AMG_NICS_MAX];
     uint32_t nic_count;
-    bool is_this;  /* machine of this process: threads can be bound */
+    bool is_this;  /* machine of this process, so threads can be bound */
     bool is_known; /* false: only the cpus are known, each as a core */
 };
 

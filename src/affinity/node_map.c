@@ -19,8 +19,8 @@ static bool map_range(
     return false;
 }
 
-/* Without a topology the cgroup's cpus are not known: then the cpus that some
- * rank is bound to are usable, so that all ranks compute the same map. */
+/* Sets the usable cpus: those that the cgroup allows; without a topology, those
+ * that some rank is bound to, because all ranks know the bindings. */
 static void usable_find(struct amg_node_map *map)
 {
     const struct amg_machine *machine = map->machine;

@@ -6,8 +6,8 @@
  * map, and each rank reads the place of its own thread from the map.
  *
  * The policy goes level by level: first it places the threads that find an idle
- * core in the binding of their rank, last the threads whose only idle cores are
- * far away. So no rank takes a core that is near to another rank. Within a
+ * core in the bindings of their group, last the threads whose only idle cores
+ * are far away. So no rank takes a core that is near to another rank. Within a
  * level the ranks choose in their order, unused cores first. A thread that
  * finds no idle core shares a core, as the thread mostly sleeps. */
 #include "affinity/policy.h"
@@ -18,7 +18,7 @@
 
 #include "base/assert.h"
 
-/* RANKS_KNOWN: further ranks of a node get slots at the last level only. */
+/* Ranks that `placed` has bits for; further ranks try the last level only. */
 enum { RANKS_KNOWN = 4096 };
 
 static const char *const rule_names[AMG_SLOT_RULES] = {
@@ -43,15 +43,15 @@ enum nearness {
     LEVEL_NUMA,
     LEVEL_ANY,
     LEVEL_FOREIGN, /* idle, on a core where another group computes */
-    LEVEL_SHARED,  /* any of the above, also beside library threads */
+    LEVEL_SHARED,  /* idle as above, but library threads may be there already */
     LEVELS
 };
 
 /* The choice for one thread. */
 struct pick {
-    uint16_t index; /* of its hardware thread; AMG_NO_PU: not pinned */
+    uint16_t index; /* of the hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
-    bool is_asked;  /* not pinned, as the user asked for "none" */
+    bool is_asked;  /* not pinned, because the user asked for "none" */
 };
 
 #define PICK_NOWHERE                                                           \
@@ -61,8 +61,8 @@ struct pick {
 struct seeker {
     uint16_t group;
     struct amg_cpuset binding;
-    uint64_t nodes;           /* NUMA nodes of its binding, as bits */
-    struct amg_cpuset caches; /* last level caches of its binding */
+    uint64_t nodes;           /* NUMA nodes of `binding`, as bits */
+    struct amg_cpuset caches; /* numbers of last level caches of `binding` */
 };
 
 static void seeker_init(
@@ -332,7 +332,7 @@ struct placing {
     struct amg_node_map map;
     struct cpu_list list;
     bool has_progress;    /* ranks may have progress threads */
-    bool is_auto;         /* no thread where nothing is idle */
+    bool is_auto;         /* a rank that finds nothing idle gets no thread */
     bool has_pick;        /* the asking rank has a thread */
     struct pick progress; /* place of that thread */
     uint64_t placed[RANKS_KNOWN / 64];
@@ -413,7 +413,7 @@ static void progress_place(struct placing *placing)
         level_place(placing, (enum nearness)level);
 }
 
-/* Notes what is invalid in the list for the asking rank. */
+/* Writes a message if the list is invalid or too short for the asking rank. */
 static void list_check(
     const struct placing *placing, const char *text, char *ret_notes)
 {

@@ -14,24 +14,24 @@
  * first hardware threads of all cores, then over the second ones. */
 
 /* The rule that chose the place of a rank's thread; best first. An idle core of
- * the binding comes before an idle sibling of a busy core: a thread that spins
- * on an idle core takes nothing from computing threads. */
+ * the group comes before an idle sibling of a busy core, because a thread that
+ * spins on an idle core takes nothing from computing threads. */
 enum amg_slot_rule {
     AMG_SLOT_CHOSEN,   /* the user named the core */
-    AMG_SLOT_CORE,     /* an idle core within the rank's binding */
-    AMG_SLOT_SIBLING,  /* an idle hardware thread within the binding */
+    AMG_SLOT_CORE,     /* an idle core in the bindings of the rank's group */
+    AMG_SLOT_SIBLING,  /* an idle hardware thread in these bindings */
     AMG_SLOT_NIC,      /* bound to no rank, near the NIC */
     AMG_SLOT_NUMA,     /* bound to no rank, of a NUMA node of the binding */
     AMG_SLOT_ANY,      /* bound to no rank, elsewhere */
-    AMG_SLOT_LAST,     /* the last core of the rank's binding, in use */
+    AMG_SLOT_LAST,     /* none idle: the last core of the rank's binding */
     AMG_SLOT_UNPINNED, /* wherever the process may run */
     AMG_SLOT_RULES
 };
 
 /* A rank of the node. Plain bytes: ranks exchange it. */
 struct amg_affinity_rank {
-    struct amg_cpuset binding; /* at its start */
-    uint32_t rank;             /* in the job */
+    struct amg_cpuset binding; /* when its process started */
+    uint32_t rank;             /* number in the job */
     uint32_t threads; /* of its program (OMP_NUM_THREADS); 0: not known */
 };
 
@@ -69,8 +69,8 @@ struct amg_placement {
     bool is_oversubscribed;    /* the rank's group has more program threads than
                                 * hardware threads: waits must not spin */
     struct amg_core_slot slot; /* of the progress thread, if there is one */
-    char notes[AMG_NOTES_CAP]; /* what is invalid in `progress_cpus`, and its
-                                * replacement; "": nothing */
+    char notes[AMG_NOTES_CAP]; /* for the log, where `progress_cpus` is invalid
+                                * or too short for all ranks; else "" */
 };
 
 /* Is there a progress thread in that mode? */
@@ -102,11 +102,11 @@ struct amg_pu_use {
     uint16_t group; /* index of its group's first pu; or AMG_NO_GROUP */
     uint16_t used;  /* threads of the library on it */
     uint8_t order;  /* number among the pus of its group on its core */
-    uint8_t kind;
+    uint8_t kind;   /* enum amg_pu_use_kind */
 };
 
 struct amg_group {
-    uint32_t threads;
+    uint32_t threads; /* threads of the programs of its ranks */
     uint32_t ranks;
     uint32_t silent; /* ranks that do not say how many threads they run */
     uint16_t pus;
@@ -118,14 +118,14 @@ struct amg_group {
 struct amg_node_map {
     const struct amg_affinity_ask *ask;
     const struct amg_machine *machine;
-    const struct amg_nic *nic; /* NULL: none, or equally near to all */
+    const struct amg_nic *nic; /* of the ask; NULL: none, or near to all cpus */
     struct amg_cpuset usable;  /* cpus that any rank may use */
     struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
-    struct amg_group groups[AMG_CPUS_MAX]; /* by index of the first pu */
+    struct amg_group groups[AMG_CPUS_MAX]; /* by index of a group's first pu */
     uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
     uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core,
                                             * or AMG_NO_GROUP */
-    uint16_t index_of[AMG_CPUS_MAX];       /* pu of a cpu, or AMG_NO_PU */
+    uint16_t index_of[AMG_CPUS_MAX];       /* a cpu's pu, or AMG_NO_PU */
 };
 
 void amg_node_map_init(

@@ -15,14 +15,14 @@ const struct amg_machine *amg_topo_this(void);
 
 enum amg_topo_source {
     AMG_TOPO_THIS,
-    AMG_TOPO_XML,      /* of the file `text` */
-    AMG_TOPO_SYNTHETIC /* of the description `text` */
+    AMG_TOPO_XML,      /* `text` is the name of an XML file */
+    AMG_TOPO_SYNTHETIC /* `text` is a description */
 };
 
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
  * On failure *ret_reason says why: a static string, or one of strerror().
- * HG_INVALID_ARG: hwloc refuses `text`, or fails; HG_OPNOTSUPPORTED: no hwloc;
- * HG_NOMEM. */
+ * HG_INVALID_ARG: hwloc refuses `text`, fails, or finds no hardware thread;
+ * HG_OPNOTSUPPORTED: no hwloc; HG_NOMEM. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);
 

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 
-/* Numbers the objects of one kind above the hardware threads, in the order of
- * the hardware threads: the hardware threads of one object are adjacent. */
+/* Numbers the objects of a kind (cores, packages) in the order of the hardware
+ * threads in them, because the hardware threads of an object are adjacent. */
 struct numbers {
     hwloc_obj_t last;
     uint32_t count;
@@ -175,8 +175,8 @@ static void nics_read(hwloc_topology_t topology, struct amg_machine *machine)
             left_out, AMG_NICS_MAX);
 }
 
-/* Warns where hwloc could not use one of the variables below: hwloc falls back
- * to this machine silently. */
+/* Warns where hwloc could not use one of the variables below, and silently
+ * loaded this machine instead. */
 static void env_check(hwloc_topology_t topology)
 {
     static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"};

@@ -16,8 +16,8 @@ void amg_assert_fail(const char *what, const char *file, int line);
 bool amg_contract_broken(const char *call, const char *form, ...)
     __attribute__((format(printf, 2, 3), cold));
 
-/* Logs the call that was given a freed object of `kind`, or NULL; ends the
- * process like amg_contract_broken(). Returns false. */
+/* Logs that `call` was given a freed object of `kind`, or NULL. Returns false,
+ * or ends the process where amg_contract_broken() does. */
 bool amg_contract_gone(const char *call, const char *kind, const void *object);
 /* amg_contract_gone(), but for an object of the parent of this process
  * (`is_inherited`) amg_refusal() writes the log line. Returns false. */
@@ -66,9 +66,9 @@ hg_return_t amg_refusal_end(void);
 #define AMG_GIVEN(pointer)                                                     \
     AMG_CONTRACT((pointer) != NULL, "%s is NULL", #pointer)
 
-/* Does the object that the program passed exist? The memory of an object holds
- * only objects of that kind as long as the process lives (struct amg_attic), so
- * that a freed object can be recognised. */
+/* Does the object that the program passed exist? A freed object is recognised,
+ * because its memory holds only objects of that kind as long as the process
+ * lives (struct amg_attic). */
 #define AMG_ALIVE(is_alive, kind, object)                                      \
     (AMG_LIKELY(is_alive)                                                      \
             ? true                                                             \
@@ -98,8 +98,8 @@ void amg_test_point_set(amg_test_point_fn fn);
 /* Called by AMG_TEST_POINT(). */
 void amg_test_point_reach(const char *name);
 
-/* AMG_ASSERT_DEEP(): an assertion only in builds with test points, because it
- * checks a whole object, or is on the path of every small message. */
+/* AMG_ASSERT_DEEP() checks in builds with test points only: for assertions over
+ * a whole object, or on the path of every small message. */
 #if defined(AMG_TEST_POINTS)
 #define AMG_TEST_POINT(name)  amg_test_point_reach(name)
 #define AMG_ASSERT_DEEP(expr) AMG_ASSERT(expr)

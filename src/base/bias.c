@@ -14,7 +14,7 @@
 enum {
     OWNER_NONE = 0,    /* no thread has taken the lock yet */
     OWNER_ENDING = 1,  /* a thread is ending the bias */
-    OWNER_LEAVING = 2, /* bias ended; `busy`: the old owner has the lock */
+    OWNER_LEAVING = 2, /* bias ended; `busy` 1: the old owner has the lock */
     OWNER_SHARED = AMG_BIAS_SHARED, /* permanent */
 };
 

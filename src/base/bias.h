@@ -19,10 +19,10 @@
  * of a class or a context.
  *
  *   owner                        thread that ends the bias
- *   store busy 1                 owner := ENDING
+ *   busy := 1                    owner := ENDING
  *   (no reordering by compiler)  membarrier: every thread of the process has
- *   load owner: still me?        run a full barrier since; owner := LEAVING
- *                                when busy is 0: owner := SHARED
+ *   load owner; if it is not     run a full barrier since; owner := LEAVING
+ *   the caller: busy := 0        when busy is 0: owner := SHARED
  *
  * After the barrier, either the ending thread sees the owner's store of busy,
  * or the owner's load sees ENDING and the owner backs off: Dekker's protocol,
@@ -44,7 +44,7 @@ struct amg_bias {
      * the acquire load of the thread that ends the bias. */
     atomic_uint busy;
     struct amg_lock lock;  /* for all threads, once SHARED */
-    atomic_bool is_shared; /* holder has `lock`, not `busy`; set while free */
+    atomic_bool is_shared; /* holders take `lock`; set while the lock is free */
 };
 
 #if !(defined(__x86_64__) && !defined(__ILP32__)) && !defined(__aarch64__)
@@ -81,9 +81,9 @@ static inline bool amg_bias_is_shared(const struct amg_bias *bias)
 }
 
 /* Does the calling thread own the lock? False while another thread ends the
- * bias. If true, a thread that ends the bias from now on sees what the owner
- * wrote before the call: the compiler leaves these stores in front of the load,
- * and the membarrier of that thread comes behind the load. */
+ * bias. If true, a thread that ends the bias later sees what the owner wrote
+ * before the call: the compiler leaves the owner's stores before the load, and
+ * the membarrier of the ending thread comes after the load. */
 static inline bool amg_bias_is_mine(const struct amg_bias *bias)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -177,7 +177,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
         amg_lock_unlock(&bias->lock);
 }
 
-/* Unlocks. The caller then sees what threads wrote before their try failed. */
+/* Unlocks; the caller then sees what preceded a failed amg_bias_trylock(). */
 static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {

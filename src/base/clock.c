@@ -30,7 +30,7 @@ void amg_clock_sleep_ns(uint64_t ns)
     nanosleep(&nap, NULL);
 }
 
-enum { PERIOD_MS_MIN = 100 }; /* limits the number of log lines */
+enum { PERIOD_MS_MIN = 100 }; /* least time between two log lines */
 
 enum amg_patience_verdict amg_patience_look(struct amg_patience *patience)
 {

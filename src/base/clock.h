@@ -25,8 +25,8 @@ void amg_clock_sleep_ns(uint64_t ns);
 
 /* Zeroed: the wait has not begun. Guarded by the struct that embeds it. */
 struct amg_patience {
-    uint64_t start_ns; /* 0: not begun */
-    uint64_t tell_after_ns;
+    uint64_t start_ns;      /* 0: the wait has not begun */
+    uint64_t tell_after_ns; /* duration of the wait at the next log line */
 };
 
 enum amg_patience_verdict {

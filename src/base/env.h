@@ -50,7 +50,7 @@ enum amg_env_id {
 /* An environment variable, in the words that amalgam_info prints. */
 struct amg_env_var {
     const char *name;
-    const char *unit; /* "" for text */
+    const char *unit; /* "": text, or a number without a unit */
     uint64_t default_value;
     uint64_t min;
     uint64_t max;

@@ -23,7 +23,7 @@
 /* Sanitizer state of a stack; the owner of the stack embeds it. */
 struct amg_fibre {
     void *handle;     /* tsan: the fibre; asan: fake stack while not running */
-    const void *base; /* NULL: stack of an OS thread, until asan tells */
+    const void *base; /* NULL: OS thread's stack whose base asan has not told */
     size_t len;
     unsigned uses; /* threads that tsan's fibre has run */
 };

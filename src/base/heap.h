@@ -23,7 +23,7 @@ struct amg_heap {
 
 /* Inserts a node by its `key`. */
 void amg_heap_push(struct amg_heap *heap, struct amg_heap_node *node);
-/* `node` must be in the heap. */
+/* Removes `node`, which must be in the heap. */
 void amg_heap_remove(struct amg_heap *heap, struct amg_heap_node *node);
 
 #endif

@@ -54,8 +54,8 @@ static inline size_t amg_list_len(const struct amg_list *list)
     return len;
 }
 
-/* The order of the stores keeps gcc from combining stores to neighbouring words
- * in a vector register, which takes more instructions. */
+/* Appends a link. The order of the stores keeps gcc from combining stores to
+ * neighbouring words in a vector register, which takes more instructions. */
 static inline void amg_list_push(struct amg_list *list, struct amg_link *link)
 {
     struct amg_link *last = list->head.prev;

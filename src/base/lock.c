@@ -82,10 +82,10 @@ void amg_eventfd_drain(int fd)
 
 enum {
     SLEEP_NS = 50000,
-    YIELD_TRIES = 8, /* then amg_back_off() sleeps: threads that only yield
-                        can keep all others from the core for seconds
-                        (Linux 6.18, four ranks on two cores) */
-    SPIN_TRIES = 64, /* about 1 us, longer than a poll of MPI takes */
+    YIELD_TRIES = 8, /* yields before amg_back_off() sleeps: threads that
+                        only yield can keep all others from the core for
+                        seconds (Linux 6.18, four ranks on two cores) */
+    SPIN_TRIES = 64, /* of a lock: about 1 us, longer than a poll of MPI */
 };
 
 void amg_back_off(unsigned tries)
@@ -99,7 +99,7 @@ void amg_back_off(unsigned tries)
 }
 
 /* Measured on two cores, uncontended lock and unlock: 7 ns here, 17 ns with a
- * pthread mutex; a round trip takes ten locks. Holders of a leaf lock never
+ * pthread mutex, and each call takes many locks. Holders of a leaf lock never
  * block, so a waiter that fails after a short spin waits for a holder that is
  * preempted or copies data. Then the waiter marks the lock and sleeps; a holder
  * that finds the mark when it unlocks wakes the waiter.

@@ -29,7 +29,7 @@ bool amg_futex_wait_until(
 
 /* Wakes up to `count` threads; the caller changed the word before. Makes a
  * system call, so callers call only if a thread blocks. Does not access the
- * word, whose memory may be freed by then. */
+ * word, whose memory may have been freed already. */
 void amg_futex_wake(atomic_uint *word, unsigned count);
 
 /* A descriptor on which a thread blocks until another thread wakes it: readable
@@ -40,13 +40,13 @@ int amg_eventfd_open(void);
 void amg_eventfd_close(int fd);
 /* Any thread. Makes a system call, so callers call only if a thread blocks. */
 void amg_eventfd_signal(int fd);
-/* Accepts a descriptor that was not signalled. */
+/* Makes `fd` unreadable until the next signal; `fd` need not be signalled. */
 void amg_eventfd_drain(int fd);
 
 enum amg_lock_word {
     AMG_LOCK_FREE,
     AMG_LOCK_HELD,
-    AMG_LOCK_WANTED, /* held, and a thread sleeps until it is free */
+    AMG_LOCK_WANTED, /* held, and a thread sleeps until the lock is free */
 };
 
 struct amg_lock {
@@ -56,9 +56,9 @@ struct amg_lock {
     atomic_uint held;
 };
 
-/* Written behind the name of a static leaf lock: fork() holds all such locks
- * while the kernel copies the memory, so that a child finds each lock free, and
- * the data that it guards consistent. Each lock has a cache line. */
+/* Written behind the name of a static lock. fork() holds all such locks while
+ * the kernel copies the memory, if they are free within 2 s, so that the child,
+ * where all are free, finds the data consistent. Each has a cache line. */
 enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
@@ -68,7 +68,7 @@ enum { AMG_LOCK_STEP = 64 };
  * came before in the same wait. */
 void amg_back_off(unsigned tries);
 
-/* Waits for the lock when the first try found it held. */
+/* Takes a lock that the first try found held: spins, then sleeps. */
 void amg_lock_wait(struct amg_lock *lock);
 /* Wakes a thread in amg_lock_wait(); the lock was unlocked before. */
 void amg_lock_wake(struct amg_lock *lock);
@@ -107,9 +107,9 @@ static inline void amg_lock_unlock(struct amg_lock *lock)
     AMG_ASSERT_DEEP(atomic_load_explicit(                                      \
                         &(lock)->held, memory_order_relaxed) != AMG_LOCK_FREE)
 
-/* A hint to the core; `line` may be any address. gcc's builtin asks for
- * ownership only with options such as -march; processors without prefetchw
- * ignore the instruction. */
+/* Hints that the caller will write to `line`, which may be any address. On x86,
+ * gcc's builtin asks for ownership only with options such as -march; processors
+ * without prefetchw ignore the instruction. */
 static inline void amg_prefetch_to_write(const void *line)
 {
 #ifdef __x86_64__

@@ -219,7 +219,7 @@ static void outlet_start(void)
     pthread_mutex_unlock(&outlet_mutex);
 }
 
-/* Takes the mutex, once the environment has been read. */
+/* Takes the mutex; before that, the first call reads the environment. */
 static void outlet_lock(void)
 {
     pthread_once(&outlet_once, outlet_start);
@@ -282,7 +282,7 @@ enum hg_log_level hg_log_get_level(void)
     return level;
 }
 
-/* False: no room for the name. */
+/* Sets an outlet's own level. False: no room for the name, or for the level. */
 static bool own_level_set(const char *name, enum hg_log_level level)
 {
     unsigned at = 0;

@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 
-/* After a failed allocation uthash leaves the table unchanged: amg_map_put()
- * then does not find its entry. The keys are hashes or counters already, so one
+/* After a failed allocation uthash leaves the table unchanged, so amg_map_put()
+ * looks for the entry that it added. The keys are hashes or counters, so one
  * multiplication spreads them (Fibonacci hashing, Knuth vol. 3, 6.4). */
 #define HASH_NONFATAL_OOM        1
 #define uthash_malloc(len)       amg_mem_alloc(len)

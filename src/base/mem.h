@@ -20,11 +20,11 @@ struct amg_mapping {
 
 /* Reserves `len` bytes of zeros (> 0, rounded up to pages). HG_NOMEM: no room
  * in the address space; HG_OPNOTSUPPORTED: no memory file of that length. The
- * log has the cause at level info: callers can do without. */
+ * log has the cause, at level info, as callers can do without a mapping. */
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
-/* From now on no other process sees what this process writes. */
+/* Makes a mapping private: no other process sees later writes of this one. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd);
 
 /* Returns the memory of whole pages to the system; they then read as zeros,
@@ -33,8 +33,8 @@ hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
 
 /* Makes the kernel allocate the pages, writable if `is_written`, else readable;
- * changes no byte, even while other threads write. HG_NOMEM, or HG_INVALID_ARG:
- * not all is mapped, or (from Linux 5.14 on) not with this access. */
+ * changes no byte, even while other threads write. HG_NOMEM; HG_INVALID_ARG: a
+ * page is not mapped, or (from Linux 5.14 on) not with this access. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {

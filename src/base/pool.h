@@ -40,19 +40,19 @@ void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
 /* amg_pool_init() with memory of an attic; amg_pool_fini() returns it there. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
-/* Frees kept objects, or gives them to the attic. No other object is in use. */
+/* Frees unused objects, or gives them to the attic. No object is handed out. */
 void amg_pool_fini(struct amg_pool *pool);
-/* Calls `fn` for each kept object, to release what the object owns. No other
+/* Calls `fn` for each unused object, to release what the object owns. No other
  * thread uses the pool. */
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
 /* Objects handed out. */
 size_t amg_pool_live(struct amg_pool *pool);
 /* Allocates `count` objects now. Returns how many were allocated. */
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
-/* An object of the heap or the attic, handed out; NULL: no memory. */
+/* A new object from the heap or the attic, handed out; NULL: no memory. */
 void *amg_pool_make(struct amg_pool *pool);
 /* An object, with its bytes as amg_pool_put() took them (zeros when new). NULL:
- * no memory. The pool uses the first two words of objects that it keeps. */
+ * no memory. The pool uses the first two words of unused objects. */
 void *amg_pool_get_slowly(struct amg_pool *pool);
 static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
 {

@@ -17,7 +17,7 @@
 
 #include "base/lock.h"
 
-/* Written in a forked child, which has one thread. */
+/* Number of forks; written in a forked child, which has one thread. */
 static atomic_uint forks;
 
 void amg_fork_tell(
@@ -41,9 +41,9 @@ static struct amg_lock *kept_at(size_t i)
     return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
 }
 
-/* A thread that holds a kept lock may wait for another kept lock, so fork()
- * must not wait for a lock while it holds others: fork() takes all or none. The
- * holder of a lock may keep it for long (libfabric looks for its providers
+/* A thread that holds a lock of AMG_LOCK_KEPT may wait for another of them, so
+ * fork() must not wait for a lock while it holds others: it takes all or none.
+ * The holder of a lock may keep it for long (libfabric looks for its providers
  * under a lock), or call fork() itself: then fork() goes on without the locks,
  * the child gets them free, and data under a lock may be half changed. */
 static _Thread_local bool holds_kept;
@@ -64,7 +64,7 @@ static bool kept_try(void)
     return false;
 }
 
-/* Waits for the kept locks, for about two seconds at most. */
+/* Takes the locks of AMG_LOCK_KEPT, or gives up after about two seconds. */
 static void locks_hold(void)
 {
     for (unsigned tries = 0; tries < HOLD_TRIES && !holds_kept; tries++) {

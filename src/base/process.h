@@ -11,7 +11,7 @@
 
 /* Starts counting forks, and holding the kept locks (AMG_LOCK_KEPT) over forks;
  * later calls have no effect. Called before any amg_fork_tell() whose functions
- * take locks: fork() runs the `before` functions in reverse order. */
+ * take locks, so that fork(), in reverse order, calls these functions first. */
 void amg_fork_watch(void);
 
 /* Number of forks between the first amg_fork_watch() and this process. Cheap.
@@ -61,7 +61,7 @@ bool amg_spare_is_out(void);
 /* May a file get that long? A file (or memfd) longer than ulimit -f ends the
  * process by SIGXFSZ. False: `errno` is EFBIG. */
 bool amg_file_may_have(uint64_t len);
-/* Creates a file without a name, locked by flock(LOCK_SH). -1: see `errno`. */
+/* Creates a nameless file of `len` bytes, under flock(LOCK_SH). -1: `errno`. */
 int amg_file_make(const char *folder, uint64_t len);
 
 /* Role of the calling thread, and its current work. */
@@ -70,7 +70,7 @@ struct amg_role {
     bool polls_always; /* until its class closes, whatever the program does */
     bool is_serving;   /* runs a handler, or a callback that follows from one */
     bool is_running;   /* runs a callback of the program */
-    bool has_posted;   /* posted since the callback began; a hint */
+    bool has_posted;   /* posted operations since the callback began; a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

@@ -2,7 +2,7 @@
 /* Reference counts; 0: the object is gone.
  *
  * A thread may take a reference if it holds a reference, or another thread
- * keeps a reference for it. So several threads may change even a count of 1 at
+ * holds one on its behalf. So several threads may change even a count of 1 at
  * once, and changes are atomic instructions. A plain store is enough in two
  * cases: no other thread knows the object yet; or the caller drops the only
  * reference.

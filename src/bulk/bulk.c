@@ -4,7 +4,7 @@
  *
  * A local handle is registered with the drivers when its keys are first needed,
  * because the target of an RPC sends few of its handles to others. The drop of
- * the last reference first ends the exposure: then the program may unmap the
+ * the last reference ends the exposure, after which the program may unmap the
  * segments. */
 #include "bulk/bulk.h"
 

@@ -25,7 +25,7 @@ struct hg_bulk {
     hg_class_t *cls;
     atomic_int refs;      /* 0: destroyed */
     uint8_t flags;        /* HG_BULK_READ_ONLY, ...: access of peers */
-    bool is_local;        /* the segments are addresses of this process */
+    bool is_local;        /* created by this process, not received */
     bool is_internal;     /* not in the count of the program's handles */
     void *owned;          /* memory the library allocated for the segments */
     void *eager;          /* copy of all bytes, received with the descriptor */
@@ -87,15 +87,15 @@ static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
 uint32_t amg_bulk_find(
     const struct hg_bulk *bulk, uint64_t offset, uint64_t *ret_into);
 
-/* A handle as bytes. */
+/* A handle as bytes; `flags`: with AMG_BULK_PACK_EAGER the data follow. */
 
 enum { AMG_BULK_PACK_EAGER = 1 };
 
 /* Bytes that amg_bulk_pack() writes; the handle must be registered. */
 uint64_t amg_bulk_packed_len(const struct hg_bulk *bulk, unsigned flags);
 void amg_bulk_pack(const struct hg_bulk *bulk, unsigned flags, void *ret_bytes);
-/* HG_PROTOCOL_ERROR: not a descriptor; HG_OVERFLOW: the descriptor ends too
- * early; HG_NOMEM. Reads at most `len` bytes. */
+/* Creates a handle from a descriptor of at most `len` bytes. HG_PROTOCOL_ERROR:
+ * not a descriptor; HG_OVERFLOW: the descriptor ends too early; HG_NOMEM. */
 hg_return_t amg_bulk_unpack(hg_class_t *cls, const void *bytes, uint64_t len,
     bool is_internal, struct hg_bulk **ret_bulk);
 

@@ -214,7 +214,7 @@ static bool wants_mem(const struct amg_transfer_plan *plan)
            !is_eager(plan);
 }
 
-/* Does the origin's handle have a key for the route to the origin? */
+/* Has the origin's handle a key for the route? HG_OPNOTSUPPORTED: no key. */
 static hg_return_t route_check(const struct hg_op_id *transfer)
 {
     char text[256];
@@ -336,7 +336,7 @@ void amg_transfer_end(struct hg_op_id *transfer)
     amg_context_leave(context);
 }
 
-/* An operation id outlives its transfer: a program may cancel late, without
+/* A program may cancel by an operation id whose transfer has ended, without
  * effect. So ids are numbers that are never reused, and a map of the process
  * has the ids of transfers that have not called back. */
 
@@ -344,7 +344,7 @@ static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards ids and ids_last */
 static struct amg_map ids;                     /* id -> struct asked */
 static uint64_t ids_last;
 
-/* HG_NOMEM: the transfer has no id. */
+/* Gives a transfer its id. HG_NOMEM: the transfer has none. */
 static hg_return_t id_give(struct asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;

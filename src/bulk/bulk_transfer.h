@@ -35,8 +35,8 @@ struct hg_op_id;
 hg_return_t amg_transfers_open(hg_context_t *context);
 void amg_transfers_close(hg_context_t *context);
 
-/* Called once, in progress or inside amg_transfer_go(), with no lock held. The
- * callee then owns the transfer, and ends it by amg_transfer_end(). */
+/* Called once, at the end of a transfer, in progress or in amg_transfer_go(),
+ * with no lock held. The callee then owns the transfer: amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 
 /* Checks the parameters, and creates a transfer, which keeps references to both
@@ -48,7 +48,7 @@ hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
  * called, even if nothing could be posted, and perhaps before this returns. */
 void amg_transfer_go(struct hg_op_id *transfer);
 
-/* Asks for an early end; `done` is called in any case. */
+/* Cancels the transfer, unless that is too late; calls `done` in any case. */
 void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);

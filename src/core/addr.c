@@ -209,7 +209,7 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
     return room;
 }
 
-/* Do both addresses mean the same process, by two routes? */
+/* Do addresses of two routes, neither of them the loopback, mean one rank? */
 static bool addr_is_same_rank(
     const struct hg_addr *one, const struct hg_addr *other)
 {

@@ -14,10 +14,10 @@
 struct hg_addr {
     struct amg_link kept;  /* in the attic, once destroyed */
     hg_class_t *cls;       /* NULL: destroyed */
-    struct amg_peer *peer; /* NULL: none yet */
+    struct amg_peer *peer; /* NULL: none yet, or dropped */
     uint8_t route;
     bool is_users;    /* made by amg_addr_create(), counted in the class */
-    bool is_borrowed; /* the arrival holds the reference */
+    bool is_borrowed; /* an arrival holds the reference to the peer */
 };
 
 /* Checks an address passed in by the program. */

@@ -178,7 +178,7 @@ static void class_free(hg_class_t *cls)
     amg_attic_put(&attic, cls);
 }
 
-/* Called by the main domain if its medium ends before the class is closed. */
+/* Stops the other domains: the main domain's medium ended before the class. */
 static void class_stop(void *arg)
 {
     hg_class_t *cls = arg;
@@ -202,7 +202,7 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     cls->plan.how.protocol = cls->plan.protocol;
     cls->plan.how.nic.nearest = amg_nics_nearest;
     if (cls->plan.far_protocol[0] != '\0') {
-        /* far_protocol is libfabric's; the main route takes its default. */
+        /* far_protocol is for libfabric; the main route uses its default. */
         cls->plan.how.protocol = NULL;
         cls->plan.how.job.internode = cls->plan.far_protocol;
     }

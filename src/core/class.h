@@ -42,8 +42,8 @@ enum amg_class_count {
     AMG_CLASS_ADDRS,
     AMG_CLASS_BULKS,
     AMG_CLASS_ALLOCS,    /* of amalgam_alloc() */
-    AMG_CLASS_HANDLES,   /* of calls made here; those of incoming calls are
-                            counted by the context */
+    AMG_CLASS_HANDLES,   /* of calls made here; a context counts all its
+                            handles, also those of incoming calls */
     AMG_CLASS_BORROWERS, /* classes that use this class's domains: 0 or 1 */
     AMG_CLASS_COUNTS
 };
@@ -136,12 +136,12 @@ struct hg_class {
     bool is_idle[AMG_ROUTE_COUNT];
     struct amg_route_map *route_map; /* NULL: the main route reaches all */
     void (*route_map_free)(hg_class_t *);
-    /* How often an idle main route must still be polled, for ranks that are
-     * still opening: amg_node_ops.joined; NULL: never. */
+    /* amg_node_ops.joined: how often an idle main route must still be polled,
+     * for ranks that are still opening; NULL: never. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* Knows the ranks of the main route; NULL: the peers are no ranks. */
     const struct amg_node_ops *ranks;
-    /* Ranks may still be opening: no thread may sleep long. Relaxed: a hint. */
+    /* Ranks may be opening, so no thread may sleep long. A hint, so relaxed. */
     atomic_bool is_joining;
     char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data takes its path, or "" */
@@ -149,7 +149,7 @@ struct hg_class {
     struct amg_class_plan plan;
     struct amg_progress_config progress_config; /* progress thread, its core */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
-    struct amg_limits limits;    /* the smallest of all routes */
+    struct amg_limits limits;    /* the strictest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];
     struct amg_patience patience; /* of amg_class_quiesce() */
     bool is_abandoned;            /* amg_class_quiesce() gave up peers */
@@ -172,8 +172,8 @@ static inline bool amg_class_is_inherited(const hg_class_t *cls)
     return cls->state == AMG_CLASS_INHERITED;
 }
 
-/* Sets whether reports show the class or context that `flag` is part of. After
- * a return with false no report reads that object, so it can be closed. */
+/* Sets whether reports show the class or context that `flag` is part of. Once
+ * `value` false is set, no report reads that object, so it can be closed. */
 static inline void amg_report_set(hg_class_t *cls, bool *flag, bool value)
 {
     amg_lock_lock(&cls->report_lock);
@@ -197,8 +197,8 @@ bool amg_class_is_user_bound(const hg_class_t *cls, unsigned route);
  * change of the options: see amg_progress_config_settle(). */
 void amg_class_settle_progress(hg_class_t *cls);
 
-/* HG_BUSY: another class uses the domains of plan->owner, or that owner has
- * disconnected; else the error of the options or of opening a domain. */
+/* Opens a class. HG_BUSY: another class uses the domains of plan->owner, or
+ * that owner has disconnected; else the error of the options or of a domain. */
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class);
 
@@ -210,8 +210,8 @@ hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
 /* Closes the domain of a route, if any; nothing of the domain is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
-/* The user holds no object any more. amg_class_quiesce() has ended, unless the
- * class borrows its domains. */
+/* Closes a class, of which the user holds no object any more, and for which
+ * amg_class_quiesce() has ended, unless the class borrows its domains. */
 void amg_class_close(hg_class_t *cls);
 
 void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);

@@ -31,8 +31,8 @@ struct amg_context_ops {
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
-    /* Sends the messages of `unsent` that can leave. With `is_final` drivers
-     * keep the other messages, in order. HG_NOMEM: a message stays unsent. */
+    /* Sends the messages of `unsent` that can leave; with `is_final` the others
+     * wait in the drivers, in order. HG_NOMEM: a message stays unsent. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
     /* Adds to the report how many calls wait, and for what. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
@@ -72,8 +72,8 @@ struct hg_context {
     /* Endpoints that every poll checks, then NULL: those of the first routes of
      * `open`, in that order. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
-    /* Routes whose endpoints keep messages until a poll, and the counter of
-     * kept messages of each; NULL ends the counters. Constant. */
+    /* Routes whose endpoints hold messages for further calls until a poll, and
+     * the counters of these messages; NULL ends the counters. Constant. */
     unsigned keeping[AMG_ROUTE_COUNT];
     const atomic_uint *keeps[AMG_ROUTE_COUNT + 1];
     struct amg_context_rare rare;
@@ -84,7 +84,7 @@ struct hg_context {
     struct amg_cq
         incoming; /* incoming calls, unless HG_Trigger() alone runs them */
     enum amg_serve
-        incoming_mode; /* changes while no thread runs incoming calls */
+        incoming_mode; /* changes only while no thread runs incoming calls */
     /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
      * NULL; see context.c. */
     _Atomic(struct amg_role *) turn;
@@ -95,8 +95,7 @@ struct hg_context {
      * rpc/oneway.c and for the progress thread, which stands by while the count
      * changes. */
     atomic_uint turns;
-    /* Unique in the process; constant. */
-    unsigned serial;
+    unsigned serial; /* unique in the process; constant */
     /* Counts calls of amg_context_ring() and, where several threads run
      * callbacks, calls of HG_Trigger() that ran callbacks. A change ends waits,
      * because the program may wait for what a callback wrote: the release of a
@@ -105,12 +104,13 @@ struct hg_context {
     atomic_bool has_run; /* a thread has run callbacks; see progress.c */
     uint64_t opened_ns;  /* constant */
     /* Not 0: arrivals need further checks. The bit AMG_CONTEXT_UNPOSTED of
-     * HG_Context_unpost(), plus the number of lines of rpc/order.c. */
+     * HG_Context_unpost(), plus the number of origins whose calls wait in
+     * rpc/order.c. */
     atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
-    uint64_t nap_ns;  /* longest time that a wait blocks, as polls of drivers
-                         log silent peers; constant */
-    /* Handles created here that still exist, the user's and those in flight. */
+    uint64_t nap_ns;  /* longest time that a wait blocks, because drivers log
+                         silent peers when they are polled; constant */
+    /* Handles that still exist, of calls made here and of incoming calls. */
     struct amg_tally handles;
     /* Operations counted by amg_context_enter(). */
     struct amg_tally in_flight;
@@ -137,7 +137,7 @@ static inline hg_class_t *amg_context_class(const hg_context_t *context)
     return context->cls != NULL ? context->cls : context->parents;
 }
 
-/* Bit of `gates`: requests are refused from now on. */
+/* Bit of `gates`: the context refuses requests that arrive. */
 #define AMG_CONTEXT_UNPOSTED (1u << 31)
 
 static inline bool amg_context_is_unposted(const hg_context_t *context)
@@ -158,8 +158,8 @@ static inline bool amg_context_is_unposted(const hg_context_t *context)
 hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     const struct amg_context_ops *ops, hg_context_t **ret_context);
 
-/* All posted operations complete with HG_CANCELED, their steps run, and the
- * context is freed. Entries queued by the steps run too. */
+/* Frees a context: posted operations complete with HG_CANCELED, and their steps
+ * run, then the queued entries, also those of the steps. */
 void amg_context_close(hg_context_t *context);
 
 /* Counts an operation that must end before the context may be destroyed. */
@@ -192,7 +192,7 @@ static AMG_INLINE void amg_context_queue(
         amg_cq_push(&context->cq, entry);
 }
 
-/* Returns an entry that the calling thread has taken out to the front. */
+/* Puts an entry that the calling thread took out back at the front. */
 static AMG_INLINE void amg_context_queue_first(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -228,8 +228,8 @@ static inline bool amg_context_has_due(const hg_context_t *context)
            amg_context_may_turn(context);
 }
 
-/* Takes out an incoming call, or returns NULL. In AMG_SERVE_THREAD a caller
- * that had no turn runs the call here, and gets an entry without effect. */
+/* Takes out an incoming call; NULL: none, or another thread has the turn. A
+ * caller that takes the turn here runs the call, and gets a no-op entry. */
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
 
 /* Takes out a callback that the calling thread may run, or returns NULL. */
@@ -286,7 +286,7 @@ static inline uint64_t amg_context_look_ns(const hg_context_t *context)
     return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
 }
 
-/* Runs `ops.look` if due, on threads of the program only. */
+/* Runs `ops.look` if due, unless a thread of the library calls. */
 static inline void amg_context_drive(hg_context_t *context)
 {
     if (!AMG_LIKELY(amg_context_look_ns(context) == AMG_CONTEXT_NEVER) &&
@@ -310,7 +310,7 @@ static inline hg_return_t amg_context_send_before(hg_context_t *context)
                : context->ops.send_unsent(context, true);
 }
 
-/* Are there messages that wait for further calls? */
+/* Do endpoints hold messages for further calls? */
 static inline bool amg_context_keeps(const hg_context_t *context)
 {
     for (unsigned i = 0; context->keeps[i] != NULL; i++)
@@ -336,8 +336,8 @@ static inline struct amg_ep *amg_context_ep(
     return context->eps[route];
 }
 
-/* By the owner: a peer continues an operation of this process, although no
- * event was reported. Waits must not assume that the context is quiet. */
+/* By the owner: restarts the quiet time of waits, because a peer continues an
+ * operation of this process, although no event was reported. */
 static inline void amg_context_moved(hg_context_t *context)
 {
     unsigned moves =
@@ -349,10 +349,10 @@ static inline void amg_context_moved(hg_context_t *context)
     context->rare.quiet = 0;
 }
 
-/* Called after a post or cancel: only progress of this context sees the end of
- * the operation, and the progress owner may be blocked. A thread that will
- * block announces that first, then checks for posts under the lock that a post
- * takes: so that thread sees the post, or the poster sees the announcement. */
+/* Called after a post or cancel: wakes blocked threads, because only progress
+ * of this context sees the end of the operation. A thread that will block
+ * announces that first, then checks for posts under the lock that a post takes:
+ * so that thread sees the post, or the poster sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
     if (route == context->rare.route)

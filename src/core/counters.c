@@ -2,8 +2,8 @@
 /* Counters of classes, for the program and the log, and what classes have under
  * way.
  *
- * Every context has counters of its own; the counters of a class are the sum of
- * its open contexts and of its closed contexts. */
+ * Every context has counters of its own; the counters of a class are the sums
+ * over its open and closed contexts, and the messages that drivers packed. */
 
 #include <stdio.h>
 #include <string.h>

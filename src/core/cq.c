@@ -3,11 +3,11 @@
  * threads that wait for a context. Model: tests/models/waiters.pml.
  *
  *   state of a thread     ended by: what the thread does then
- *   owner, polls          event, callback, deadline: hands over
- *   owner, armed, blocks  doorbell, event of an endpoint: polls
+ *   owner, polls          event, callback, ring, deadline: hands over
+ *   owner, armed, blocks  doorbell, event of an endpoint, time limit: polls
  *   in the list, looks    entry, ring: leaves; no owner: becomes owner
  *                         nothing: sleeps
- *   in the list, sleeps   wake word: looks
+ *   in the list, sleeps   wake word: looks; deadline: leaves
  *   not owner, armed      doorbell, event of an endpoint: tries to own
  *
  * No wait is lost:
@@ -24,7 +24,7 @@
  *    pushes read the armed waiters, under the same lock.
  *  - A doorbell is signalled once, and stays readable until its thread disarms.
  * An owner hands over to the first waiter, or, if the list is empty, to the
- * progress thread and the event loop. A new caller may own first. */
+ * progress thread and the event loop. A new caller may become owner before. */
 #include "core/cq.h"
 
 #include <stddef.h>
@@ -100,14 +100,14 @@ struct amg_cq_entry *amg_cq_pop_slowly(struct amg_cq *cq)
     return entry;
 }
 
-/* Writers hold the lock, so no read-modify-write is needed. */
+/* Sets `waiting`; all writers hold the lock, so a plain store is enough. */
 static void waiting_set_locked(struct amg_cq *cq, uint64_t waiting)
 {
     AMG_ASSERT_HELD_BIAS(&cq->lock);
     atomic_store_explicit(&cq->waiters.waiting, waiting, memory_order_release);
 }
 
-/* Marks a waiter as woken. Returns its word if it sleeps, else NULL. */
+/* Marks a waiter as woken. Returns its word if it slept, else NULL. */
 static atomic_uint *waiter_mark(struct amg_cq_waiter *waiter)
 {
     return atomic_exchange_explicit(&waiter->word, AMG_CQ_WAITER_WOKEN,
@@ -121,7 +121,7 @@ static struct amg_cq_waiter *waiter_of(struct amg_link *link)
     return amg_container_of(link, struct amg_cq_waiter, link);
 }
 
-/* Marks the first thread; with `runs_all`, the first that runs every entry. */
+/* Marks the first thread, or the first that runs every entry (`runs_all`). */
 static atomic_uint *first_mark_locked(
     struct amg_cq *cq, enum amg_waits kind, bool runs_all)
 {
@@ -177,8 +177,8 @@ void amg_cq_pushed_unlock(struct amg_cq *cq)
     word_wake(runner);
 }
 
-/* NOTE(system call under the lock): a thread needs the lock to leave its list,
- * so its wake word stays valid. */
+/* Wakes a whole list. NOTE(system call under the lock): a thread needs the
+ * lock to leave its list, so its wake word stays valid. */
 static void all_wake_locked(struct amg_cq *cq, enum amg_waits kind)
 {
     const struct amg_list *list = &cq->waiters.lists[kind];

@@ -31,7 +31,7 @@ enum amg_cq_who {
 
 /* Aim of a thread in a list. */
 enum amg_waits {
-    AMG_WAITS_TO_OWN,    /* in HG_Progress(), behind an owner */
+    AMG_WAITS_TO_OWN,    /* in HG_Progress(), while another thread owns */
     AMG_WAITS_FOR_ENTRY, /* in HG_Trigger() */
     AMG_WAITS_KINDS
 };
@@ -53,8 +53,8 @@ struct amg_cq_waiter {
 /* Part of a queue, whose lock guards all members. */
 struct amg_cq_waiters {
     /* The lowest bits: one for each doorbell that a thread is about to block
-     * on. Above: the number of threads in each list, in 30 bits, enough for all
-     * threads of a process. The release store of amg_cq_arm() pairs with the
+     * on. Above: the number of threads in each list, in 30 bits each, enough
+     * for a process. The release store of amg_cq_arm() pairs with the
      * acquire load of amg_cq_is_armed(). */
     _Atomic(uint64_t) waiting;
     /* Counts wakes; its release store pairs with amg_cq_epoch(). A thread that
@@ -107,7 +107,7 @@ void amg_cq_wake_armed(struct amg_cq *cq);
  * not know which ones may. No system call if no waiter sleeps. */
 void amg_cq_wake(struct amg_cq *cq);
 
-/* Wakes the first thread of a list that may run any entry. */
+/* Wakes the first of the threads in a list that run every entry. */
 void amg_cq_wake_first(struct amg_cq *cq, enum amg_waits kind);
 
 /* By an owner that has left: wakes the first thread that waits to own. If no
@@ -119,8 +119,8 @@ void amg_cq_hand_over(struct amg_cq *cq);
 void amg_cq_ring(struct amg_cq *cq);
 
 /* Ends a push that found waiters: signals the armed doorbells that heed
- * entries, unlocks the queue, and wakes the first thread of each list that may
- * run every entry. */
+ * entries, unlocks the queue, and wakes in each list the first of the threads
+ * that run every entry. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
 /* From now on each pushed entry signals the doorbell of `who`, if armed. The
@@ -145,7 +145,7 @@ static inline uint64_t amg_cq_waiting(const struct amg_cq *cq)
     return atomic_load_explicit(&cq->waiters.waiting, memory_order_relaxed);
 }
 
-/* Writers hold the lock, so no read-modify-write is needed. */
+/* Counts an entry; all writers hold the lock, so a plain store is enough. */
 static inline void amg_cq_count_locked(struct amg_cq *cq)
 {
     atomic_store_explicit(&cq->count,

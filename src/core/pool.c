@@ -13,7 +13,7 @@
  *
  * Zeroed memory: above the mark no range was ever used, so the kernel's zeros
  * are still there. Freed memory keeps its pages up to KEEP_LEN in all; beyond
- * that a block of DISCARD_LEN or more returns them to the system.
+ * that, a freed block of DISCARD_LEN or more returns its pages to the system.
  *
  * In a child of fork() the mapping is private: the child sees its parent's
  * bytes in a page until it writes to that page. */
@@ -36,8 +36,8 @@ enum {
     LISTS = 58, /* a list for each power of two, in lines */
 };
 
-static const uint64_t KEEP_LEN = 64ull << 20;     /* most that glibc keeps */
-static const uint64_t DISCARD_LEN = 256ull << 10; /* least to return */
+static const uint64_t KEEP_LEN = 64ull << 20;     /* glibc keeps as much */
+static const uint64_t DISCARD_LEN = 256ull << 10; /* least block to return */
 
 struct range {
     struct range *next;
@@ -54,7 +54,7 @@ struct amg_class_pool {
     struct amg_pool nodes; /* struct range */
     struct range ends;     /* before the first range, and after the last */
     struct amg_list lists[LISTS];
-    struct amg_map used; /* by offset of the memory */
+    struct amg_map used; /* ranges in use, by offset */
     uint64_t mark;       /* nothing from here on was ever used */
     uint64_t warm_len;   /* approximately: free bytes that still have pages */
 };
@@ -137,7 +137,7 @@ static struct range *range_find_locked(
     return NULL;
 }
 
-/* A used block, or NULL; its first `*ret_dirty_len` bytes were used before.
+/* A new block, or NULL; its first `*ret_dirty_len` bytes were used before.
  * NOTE(not a leaf lock): `nodes` takes its own lock inside; no thread that
  * holds that lock takes this one. */
 static char *block_alloc_locked(struct amg_class_pool *pool, uint64_t len,

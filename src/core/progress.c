@@ -16,9 +16,9 @@
 /* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
  * beside shared memory MPI is the rare endpoint: every poll checks MPI only
  * while MPI has traffic, from a post or an event until RARE_AFTER checks in a
- * row found nothing (about a millisecond); then one poll in RARE_EVERY does. A
- * call that takes longer may see its answer RARE_EVERY polls late, less than a
- * microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
+ * row found nothing (about a millisecond); after that, one poll in RARE_EVERY.
+ * So the answer of a longer call may be found RARE_EVERY polls late, less than
+ * a microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
  * peer, then libfabric is the rare endpoint, and only the common teardown of
  * all ranks polls MPI (amg_class_quiesce()). */
 
@@ -27,7 +27,7 @@
 enum {
     POLL_MAX = 128,
     RARE_AFTER = 4096, /* polls of the rare endpoint without event */
-    RARE_EVERY = 16,   /* then a poll takes 8 ns more on average */
+    RARE_EVERY = 16,   /* without traffic, a poll takes 8 ns more on average */
 };
 
 /* Runs the steps of the operations that a poll has ended; hands on arrivals. */
@@ -139,11 +139,11 @@ bool amg_progress_poll(hg_context_t *context)
 enum {
     CLOCK_EVERY = 32,    /* polls between two reads of the clock */
     NAP_EVERY = 4,       /* polls after a nap: some transports need several */
-    YIELD_EVERY = 256,   /* polls between two yields, on a core of its own */
+    YIELD_EVERY = 256,   /* polls between two yields, on an unshared core */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
-    OWN_TRIES = 100, /* 1 to 5 us, in which the progress thread leaves */
+    OWN_TRIES = 100, /* to own, 1 to 5 us: a progress thread leaves meanwhile */
     SEEN = 64,       /* contexts that a thread remembers */
 };
 
@@ -161,8 +161,8 @@ struct wait {
     bool has_ran;   /* result of ran_is_news() */
 };
 
-/* Value of context->ran that a thread saw last, kept between its waits: another
- * thread may run the awaited callback before the wait begins. */
+/* Value of context->ran that a thread saw last, in this wait or an earlier one:
+ * another thread may run the awaited callback before the wait begins. */
 struct seen {
     unsigned serial;
     unsigned ran;
@@ -384,7 +384,7 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* Becomes the owner, if possible. Spins where there is a progress thread: that
+/* Becomes the owner, if possible. Spins if a progress thread has a core: that
  * thread leaves as soon as it sees a waiter, which is faster than a sleep. */
 static bool own_soon(hg_context_t *context)
 {
@@ -582,8 +582,8 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Callbacks have left messages that wait for further calls. The program may
- * compute now: polls, which sends the messages, unless an owner polls. */
+/* Sends messages that callbacks left waiting for further calls, because the
+ * program may compute now: polls their endpoints, unless an owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))

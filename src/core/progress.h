@@ -51,11 +51,11 @@ bool amg_progress_poll(hg_context_t *context);
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
 /* Makes progress in all contexts of a class once, and runs up to `max_count`
- * callbacks of each. Returns how many callbacks and events there were. */
+ * callbacks of each. Returns the sum of callbacks and contexts with events. */
 unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count);
 
-/* Makes progress until no operation is in flight, a callback is queued, or the
- * time is reached. */
+/* Makes progress until no operation is in flight, the calling thread may run a
+ * callback, or the time is reached. */
 void amg_progress_settle(hg_context_t *context, uint64_t deadline_ns);
 
 /* Wait policy of the calling thread, which is a thread of the program, or runs
@@ -81,8 +81,8 @@ struct amg_standby {
      * step. */
     atomic_bool is_called;
     struct amg_wait_policy policy;
-    uint64_t quiet_since_ns; /* 0: there was an event */
-    uint64_t turned_ns;      /* when a caller was last seen; 0: not of late */
+    uint64_t quiet_since_ns; /* start of the quiet time; 0: an event came */
+    uint64_t turned_ns;      /* when a caller was last seen; 0: long ago */
     unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* context->turns, when last read */
     unsigned kept;           /* naps since this thread owned or saw a caller */
@@ -99,7 +99,7 @@ void amg_standby_begin(
  * True: the thread must run the callbacks that are due for it. */
 bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
 
-/* Called by the thread: a caller is about to make progress again. */
+/* Called by the thread to stand by, as a caller will make progress again. */
 void amg_standby_defer(struct amg_standby *standby);
 
 /* Called by the thread after its last step: no event signals its doorbell any
@@ -114,8 +114,8 @@ void amg_standby_call(struct amg_standby *standby, hg_context_t *context);
 void amg_service_thread_start(hg_context_t *context);
 
 /* Stops and joins the progress thread. From then on HG_Trigger() runs the
- * remaining and the later calls, in order. False: the caller is a callback that
- * this thread runs; nothing was done. */
+ * remaining and the later calls, in order. False: nothing was done, because a
+ * callback on the progress thread is the caller. */
 bool amg_service_thread_stop(hg_context_t *context);
 
 #endif

@@ -56,7 +56,7 @@ static int word_find(const char *text, const char *const *words, int count)
 }
 
 /* The index of the word in a variable; 0 (auto) if the variable is unset or
- * invalid. The first class of the process warns of an invalid one. */
+ * invalid. Warns of an invalid value once per process and variable. */
 static int env_word(
     enum amg_env_id id, const char *const *words, int count, const char *known)
 {
@@ -73,8 +73,8 @@ static int env_word(
     return 0;
 }
 
-/* Returns the options with the environment applied; the strings are borrowed.
- * Ignores invalid values, with one warning per process. */
+/* Returns the options with the environment applied; the strings stay those of
+ * `config` and of the environment. Ignores invalid values, with a warning. */
 static void options_wanted(const struct amg_progress_config *config,
     struct amalgam_progress_options *ret_wanted)
 {
@@ -173,7 +173,7 @@ void amg_progress_config_borrow(
     config->has_strangers = owner->has_strangers;
 }
 
-/* Warns, once, that the requested thread does not progress all routes. */
+/* Warns, once, that no thread of the library may progress all routes. */
 static void bound_warn(const struct amg_progress_config *config)
 {
     static atomic_bool warned;
@@ -189,8 +189,8 @@ static void bound_warn(const struct amg_progress_config *config)
             : "the progress thread serves shared memory and libfabric alone");
 }
 
-/* Drops the request for a thread that could progress no route. True: a thread
- * was requested, or the policy might have chosen one. */
+/* If no library thread may progress any route: sets `caller` in place of a mode
+ * that has, or may get, a progress thread. True: the mode was replaced. */
 static bool hint_cut(const struct amg_progress_config *config,
     struct amalgam_progress_options *wanted)
 {
@@ -205,8 +205,8 @@ static bool hint_cut(const struct amg_progress_config *config,
 
 /* The NIC to other nodes: the NIC that a driver names, else the NIC nearest to
  * all ranks of the node. All ranks must find the same NIC, since all compute
- * the same map. NULL if the ranks have different nearest NICs: then the NUMA
- * node of each rank is near enough. */
+ * the same map. NULL: no ranks on other nodes, no NIC known, or ranks with
+ * different nearest NICs; the policy then regards only NUMA nodes. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -245,7 +245,7 @@ static bool node_is_crowded(const struct amg_progress_config *config)
     return threads > amg_cpuset_count(&all);
 }
 
-/* May unknown processes run wherever this rank may? */
+/* Is this rank unbound, on a node that may have unknown processes? */
 static bool is_unbound_among_unknown(
     const struct amg_progress_config *config, uint32_t self)
 {
@@ -289,8 +289,8 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
     return true;
 }
 
-/* Input for this process alone, kept in `alone`: other processes of the node
- * are unknown. */
+/* Completes `ask` where the ranks of the node are unknown: by this process as
+ * the only rank, stored in `alone`. */
 static void question_close(
     struct amg_affinity_ask *ask, struct amg_affinity_rank *alone)
 {
@@ -396,8 +396,8 @@ static void progress_line(
         placement->reason, wait);
 }
 
-/* Warns, unless the last warning was the same: all classes of a process get the
- * same notes. */
+/* Logs `notes` as a warning, unless the last warning had the same text, because
+ * all classes of a process get the same notes. */
 static void notes_warn(const char *notes)
 {
     static struct amg_lock last_lock AMG_LOCK_KEPT;
@@ -413,8 +413,8 @@ static void notes_warn(const char *notes)
         AMG_LOG_WARNING("cls", "%s", notes);
 }
 
-/* Logs the result; the first rank of a job also prints it if AMALGAM_REPORT is
- * set. */
+/* Logs the notes and the progress line; the first rank of a job also prints the
+ * progress line if AMALGAM_REPORT is set. */
 static void lines_log(const struct amg_progress_config *config)
 {
     char progress[LINE_CAP];

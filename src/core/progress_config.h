@@ -10,7 +10,7 @@
 /* Owned by its class; constant while a context is open. */
 struct amg_progress_config {
     /* Options of the program, without the environment. */
-    struct amalgam_progress_options asked; /* owns its text */
+    struct amalgam_progress_options asked; /* progress_cpus: an own copy */
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
     /* The ranks of this node, 136 bytes each; NULL if other processes are not
      * known. */
@@ -25,12 +25,12 @@ struct amg_progress_config {
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
     bool has_bound; /* there is a route that only the program may progress */
-    bool no_block;
+    bool no_block;  /* progress never blocks */
     bool is_not_pollable; /* descriptors do not report all events */
     bool must_yield;      /* ranks of the node outnumber its cores */
     bool is_reporting;    /* the first rank: prints if AMALGAM_REPORT is set */
-    /* Result of the policy. NULL: not settled, or settled without the policy:
-     * application calls make progress, for `reason`, a constant string. */
+    /* Result of the policy. NULL: not settled; or only application calls make
+     * progress, and `reason`, a constant string, says why. */
     const struct amg_placement *placement;
     struct amg_placement placed; /* memory of `placement` */
     const char *reason;
@@ -57,8 +57,8 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
-/* Determines and logs where the threads of the class's contexts run, also after
- * a change of the options. Loads the machine description only if needed. */
+/* Determines and logs where the threads of the class's contexts run; called
+ * again after a change of the options. Loads the machine only if needed. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
 /* Input of the policy for rank `index` of the node, with the environment

@@ -3,8 +3,8 @@
  * have done so, or gives them up. */
 #include "core/context.h"
 
-/* The main route comes last: its disconnect tells the other ranks that nothing
- * follows by any route. */
+/* Quiesces all routes, the main route last, because the disconnect of the main
+ * route tells the other ranks that nothing follows by any route. */
 static hg_return_t class_quiesce_once(hg_class_t *cls)
 {
     struct amg_domain *main_domain = cls->domains[cls->plan.main_route];

@@ -116,8 +116,8 @@ static void known_drop(void *value)
     amg_mem_free(known);
 }
 
-/* Takes a reference to a peer of a rank, unless the map has that peer. Without
- * memory the next call of this function tries again. */
+/* Adds the peer of a rank to the map, with a reference, unless the map has that
+ * peer. If there is no memory, a later call for the peer tries again. */
 static void peer_keep(struct amg_route_map *map, unsigned route,
     struct amg_peer *peer, uint32_t rank)
 {
@@ -189,7 +189,7 @@ hg_return_t amg_route_map_create(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* The peer of a rank of another node, with a reference. */
+/* The peer of a rank, with a reference. HG_NOENTRY: a rank of this node. */
 static hg_return_t peer_of_table(
     const struct amg_route_map *map, uint32_t rank, struct amg_peer **ret_peer)
 {

@@ -24,7 +24,7 @@ struct amg_rank_table {
     const uint32_t *places; /* hash table of the texts: a rank plus 1, or 0 */
     uint32_t record_len;    /* a multiple of the record's alignment */
     uint32_t size;          /* ranks */
-    uint32_t node;          /* of this process */
+    uint32_t node;          /* number of the node of this process */
     void *memory;           /* freed by `release` */
     void (*release)(void *memory);
 };
@@ -55,12 +55,12 @@ struct amg_route_map;
 /* Creates `cls->route_map`, unless it exists; `cls->route_map_free` ends it.
  * HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
-/* From now on `route`, which is open, leads to the other ranks of this node,
- * which `near` knows. The class knows the ranks of the main route. */
+/* Makes `route`, which is open, the route to the other ranks of this node, for
+ * which `near` finds the peers. Called when `cls->ranks` is set. */
 void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
     const struct amg_route_near *near);
-/* From now on `route`, which is open, leads to ranks of other nodes. Takes over
- * the table. The class knows the ranks of the main route. */
+/* Makes `route`, which is open, the route to ranks of other nodes. Takes over
+ * the table. Called when `cls->ranks` is set. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     const struct amg_rank_table *table);
 

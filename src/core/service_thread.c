@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service thread of a context: its progress thread, which stands by while
- * callers make progress (core/standby.c), and runs incoming calls. */
+/* Service thread of a context: makes progress, stands by while callers do so
+ * (core/standby.c), and in AMALGAM_PROGRESS_THREAD runs incoming calls. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,7 +17,7 @@
 #include "affinity/bind.h"
 #include "affinity/topo.h"
 
-enum { SERVE_MAX = 64 }; /* callbacks between two steps */
+enum { SERVE_MAX = 64 }; /* callbacks between two steps of standby.c */
 
 /* Owned by its context, from start to stop. */
 struct amg_service_thread {
@@ -73,8 +73,8 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Returns the result of pthread_create(). All signals are left to the threads
- * of the program. */
+/* Returns the result of pthread_create(). The thread blocks all signals, so
+ * that only threads of the program handle signals. */
 static int thread_start(struct amg_service_thread *thread)
 {
     sigset_t all;
@@ -124,8 +124,8 @@ void amg_service_thread_start(hg_context_t *context)
         context->id, strerror(rc));
 }
 
-/* Does not change `incoming_mode`: HG_Trigger() looks into `cq` first, so later
- * calls queued there would overtake the calls left in `incoming`. */
+/* Does not change `incoming_mode`: in the other mode later calls go to `cq`,
+ * and HG_Trigger() would run them before the calls left in `incoming`. */
 bool amg_service_thread_stop(hg_context_t *context)
 {
     struct amg_service_thread *thread = context->thread;

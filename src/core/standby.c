@@ -5,16 +5,15 @@
  * The thread owns the context only while it polls. Before it blocks it arms its
  * doorbell at all event sources and gives up ownership, so that a waiting
  * caller takes over at once. The first poll of a caller disarms the sources,
- * and the caller wakes the thread when it leaves: the only system call while
- * calls go on. From then on the thread stands by, in short naps on a shared
- * core, spinning on a core of its own, and reads from context->turns whether
- * callers still make progress. After a time without a caller, the thread takes
- * over.
+ * and the caller, when it leaves, wakes the thread: the only system call while
+ * calls go on. The woken thread stands by, in short naps on a shared core,
+ * spinning on a core of its own, and reads from context->turns whether callers
+ * still make progress. After a time without a caller, the thread takes over.
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby
  *   standby --(no caller for 1 ms; on a core of its own, 12 us)--> progress
- *   standby --(another thread stays owner)--> blocked until it leaves
+ *   standby --(another thread stays owner)--> blocked until the owner leaves
  *
  * A call (amg_standby_call()) is not lost: it sets is_called, then signals the
  * doorbell. A step clears is_called at its end, after the last drain of the
@@ -32,10 +31,10 @@ enum {
     CLOCK_EVERY = 32,     /* polls between two reads of the clock */
     NAP_NS = 1000000,     /* a nap while callers make progress */
     SPIN_NS = 4000,       /* a spin on a core of its own */
-    CALM_SPIN_NS = 12000, /* without a caller, until the thread takes over */
-    CALM_NAP_NS = NAP_NS, /* without a caller, on a shared core */
-    KEPT_NAPS = 10,       /* then the thread sleeps until the owner leaves */
-    FRUITLESS_MAX = 16,   /* wake-ups without an event */
+    CALM_SPIN_NS = 12000, /* without a caller, then the thread takes over */
+    CALM_NAP_NS = NAP_NS, /* CALM_SPIN_NS for a shared core */
+    KEPT_NAPS = 10,       /* after these naps, a sleep until the owner leaves */
+    FRUITLESS_MAX = 16,   /* wake-ups without an event; then a nap */
 };
 
 static bool is_alone(const struct amg_standby *standby)
@@ -147,7 +146,7 @@ static bool stand_by(struct amg_standby *standby, uint64_t until_ns)
     return true;
 }
 
-/* By the owner, which leaves: blocks until an event. */
+/* By the owner: gives up ownership, then blocks until an event or a limit. */
 static void drive_sleep(struct amg_standby *standby, unsigned epoch,
     uint64_t now_ns, uint64_t until_ns)
 {
@@ -172,8 +171,8 @@ static void drive_sleep(struct amg_standby *standby, unsigned epoch,
     standby->fruitless = end == AMG_WAKEUP_EVENT ? standby->fruitless + 1 : 0;
 }
 
-/* By the owner, after an empty poll. False: the thread has left: it has slept,
- * the step must end, or a check of the context is due. */
+/* By the owner, after an empty poll: sleeps if the wait policy says so. False:
+ * gave up ownership, to sleep, to end the step, or to check the context. */
 static bool drive_rest(
     struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
 {
@@ -213,7 +212,7 @@ static void drive(struct amg_standby *standby, uint64_t until_ns)
         if (has_found) {
             standby->quiet_since_ns = 0;
             standby->fruitless = 0;
-            /* Also ends the quiet time of callers' waits. */
+            /* Callers' waits, too, count their quiet time from this event. */
             context->wakeup.quiet_since_ns = 0;
         }
         if (turns_changed(standby))

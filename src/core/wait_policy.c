@@ -2,13 +2,13 @@
 /* Wait policy: what a waiting thread does between two polls. */
 #include "core/wait_policy.h"
 
-/* core       polls for   then, with        and without descriptors
- *                        descriptors
+/* For AMALGAM_WAIT_AUTO; AMALGAM_WAIT_SPIN only polls, _SLEEP polls for 0 ns.
+ * core       polls for   then              or, if is_not_pollable
  * own        spin_ns     blocks            polls up to 200 ms, naps 1 to 5 ms
  * dedicated  200 ms      blocks            naps 1 to 5 ms
  * shared     0           blocks            naps 20 us to 1 ms, after 20 ms 5 ms
  *
- * With must_yield, `own` without descriptors polls for spin_ns and naps as
+ * With must_yield and is_not_pollable, `own` polls for spin_ns, then naps like
  * `shared`. A nap blocks on the descriptors that exist. With 16 MPI receives, a
  * poll every 200 us takes 11 % of a core, every ms 2.9 %, every 5 ms 0.5 %. */
 

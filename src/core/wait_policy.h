@@ -16,7 +16,7 @@
 enum amg_core_use {
     AMG_CORE_OWN,       /* each thread of the program has a core */
     AMG_CORE_DEDICATED, /* for a thread of the library alone */
-    AMG_CORE_SHARED,    /* other threads compute there */
+    AMG_CORE_SHARED,    /* other threads run on this core, too */
 };
 
 /* Properties of a waiting thread. */
@@ -26,7 +26,7 @@ struct amg_wait_policy {
     bool is_not_pollable; /* descriptors do not report all events */
     bool no_block;        /* progress never blocks */
     bool must_yield;      /* ranks of the node outnumber its cores */
-    uint64_t spin_ns;     /* AMALGAM_SPIN_US */
+    uint64_t spin_ns;     /* time to poll, from AMALGAM_SPIN_US */
 };
 
 enum amg_wait_kind {
@@ -41,10 +41,10 @@ struct amg_wait_step {
     uint64_t ns; /* AMG_WAIT_FOR_EVER_NS: no limit */
 };
 
-/* How long a wait polls before it does anything else. */
+/* How long a wait polls, or polls and yields, before it sleeps. */
 uint64_t amg_wait_policy_spin_ns(const struct amg_wait_policy *policy);
 
-/* The next step after a quiet time of `quiet_ns`. */
+/* The next step of a wait, after `quiet_ns` without an event. */
 struct amg_wait_step amg_wait_policy_next(
     const struct amg_wait_policy *policy, uint64_t quiet_ns);
 

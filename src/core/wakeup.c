@@ -83,7 +83,7 @@ static int fd_join(int all, int fd)
     return epoll_ctl(all, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* Creates the descriptor. -1: `errno` has the reason. */
+/* Creates the epoll descriptor of a waiter. -1: `errno` has the reason. */
 static int fd_make(hg_context_t *context, int event_fd)
 {
     int all = epoll_create1(EPOLL_CLOEXEC);
@@ -152,7 +152,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     if (!amg_cq_arm(&context->cq, who, epoch)) /* ends with a fence */
         return false;
     amg_context_send_unsent(context);
-    /* The rare endpoint may end the sleep: the next poll must check it. */
+    /* The next poll must check the rarely polled endpoint, too. */
     atomic_store_explicit(&context->rare.is_wanted, true, memory_order_relaxed);
     for (unsigned i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
@@ -165,7 +165,7 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     return true;
 }
 
-/* Does not tell which endpoint had an event: the next poll checks all. */
+/* Sleeps for up to `ns`. The next poll checks all endpoints for the event. */
 static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
 {
     struct epoll_event events[EVENTS];
@@ -267,7 +267,7 @@ bool amg_wakeup_is_core_shared(hg_context_t *context)
 {
     bool is_oversubscribed = false;
 
-    /* Asks all drivers: when asked, each tells its peers this thread's core. */
+    /* Asks every driver, as each answer also tells peers this thread's core. */
     for (unsigned i = 0; i < context->open_count; i++) {
         struct amg_ep *ep = context->eps[context->open[i]];
 

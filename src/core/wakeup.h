@@ -26,8 +26,8 @@ struct amg_wakeup {
     bool is_thread_not_pollable;
     /* Of the owner: other threads wanted its core at the last check. */
     bool is_oversubscribed;
-    /* Of the owner: start of the quiet time, so that a wait continues where the
-     * last wait ended; 0: an event came. */
+    /* Of the owner: time since when no event has come, which the next wait
+     * takes over; 0: an event came. */
     uint64_t quiet_since_ns;
     /* Counts polls in which a peer made progress. Written by the owner; a hint,
      * so relaxed. */
@@ -40,11 +40,11 @@ struct amg_wakeup {
 /* Reason why a sleep ended. */
 enum amg_wakeup_reason {
     AMG_WAKEUP_TIMEOUT, /* the time was reached */
-    AMG_WAKEUP_SIGNAL,  /* a thread of this process */
-    AMG_WAKEUP_EVENT,   /* the descriptor of an endpoint */
+    AMG_WAKEUP_SIGNAL,  /* a thread of this process rang the doorbell */
+    AMG_WAKEUP_EVENT,   /* the descriptor of an endpoint was ready */
 };
 
-/* Called after the endpoints are opened, and before they are closed. */
+/* init() is called after the endpoints open, fini() before they close. */
 void amg_wakeup_init(hg_context_t *context);
 void amg_wakeup_fini(hg_context_t *context);
 
@@ -78,8 +78,8 @@ void amg_wakeup_block_until(
  * for work: sleeps until the thread is woken. False: the time is reached. */
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns);
 
-/* By the progress owner, after an empty poll: does a peer that it waits for run
- * on the same core? */
+/* By the progress owner, after an empty poll: does a peer that the owner waits
+ * for run on the owner's core? */
 bool amg_wakeup_is_core_shared(hg_context_t *context);
 
 #endif

@@ -59,8 +59,8 @@ static void plan_borrow(struct amg_class_plan *plan, hg_class_t *owner)
     memcpy(plan->protocol, owner->plan.protocol, sizeof(plan->protocol));
 }
 
-/* Logs how peers are reached, and in a second line `reason` of the class. If
- * AMALGAM_REPORT is set, the first rank prints the first line to stderr. */
+/* Logs how peers are reached, and for a class with domains of its own also
+ * `reason`; the first rank prints `reach` to stderr with AMALGAM_REPORT. */
 static void class_tell(const hg_class_t *cls, const char *info)
 {
     AMG_LOG_INFO("cls", "%s: %s; %u bytes a message, %u credits", info,
@@ -178,8 +178,8 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* While other ranks may still be opening the class, progress has to poll MPI,
- * also if no peer is called by MPI. */
+/* Checks whether other ranks may still be opening the class: until they have,
+ * progress has to poll MPI, even if no peer is called by MPI. */
 static void context_look_at_joining(hg_context_t *context, uint64_t now_ns)
 {
     hg_class_t *cls = context->cls;
@@ -301,8 +301,8 @@ hg_return_t HG_Context_destroy(hg_context_t *context)
     return rc;
 }
 
-/* Gives up long replies: called when all ranks have disconnected, or at the
- * deadline, so that no peer will pull these replies any more. */
+/* Gives up long replies that no peer will pull any more: called when all ranks
+ * have disconnected, or at the deadline. */
 static void contexts_abandon(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -335,7 +335,7 @@ static void all_threads_start(hg_class_t *cls)
 }
 
 /* Stops the service threads before the check of open objects, because handlers
- * that run hold handles. From then on the closing thread serves peers. */
+ * that run hold handles. Afterwards the closing thread serves peers. */
 static hg_return_t all_threads_stop(hg_class_t *cls)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -378,8 +378,8 @@ static hg_return_t class_check_idle(const hg_class_t *cls, bool with_contexts)
 }
 
 /* Is progress needed before the class can end? One-way calls must leave. Calls
- * whose handle the user has destroyed may still be in flight, and must end, so
- * that only objects that the user holds are counted. */
+ * in flight must end, because their handles count as open even if the user has
+ * destroyed them. */
 static bool context_is_settling(hg_context_t *context)
 {
     return atomic_load_explicit(&context->unsent, memory_order_relaxed) != 0 ||
@@ -387,8 +387,8 @@ static bool context_is_settling(hg_context_t *context)
                amg_tally_sum(&context->in_flight) > 0);
 }
 
-/* Gives up long replies that no peer has acknowledged by `deadline_ns`, because
- * the program has no object to free for these replies. */
+/* Makes progress until no context needs any. At the deadline, gives up long
+ * replies without an acknowledgement: the program has no object to free. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -403,7 +403,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         contexts_abandon(cls);
 }
 
-/* At the deadline, gives up long replies before core gives up the peers. */
+/* Takes a step of the wait for peers; gives up long replies at the deadline. */
 static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)

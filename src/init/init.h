@@ -31,8 +31,8 @@ struct amg_init {
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
-/* The init string with AMALGAM_TRANSPORT applied. The variable replaces "auto",
- * and "mpi" if its value only adds the path of bulk data (mpi+p2p, mpi+rma). */
+/* The init string with AMALGAM_TRANSPORT applied. The variable replaces "auto"
+ * and NULL; mpi+p2p and mpi+rma in it also replace "mpi" and "mpi+static". */
 const char *amg_init_plan_info(const char *info);
 
 /* Plans the domains to open for an init string. HG_INVALID_ARG: the text is not
@@ -47,9 +47,9 @@ const char *amg_init_offer(char *ret_text, size_t cap);
 
 /* The plan's `join` for a class whose main route is MPI: collective over the
  * ranks. If the plan wants shared memory, and all ranks of a node can map each
- * other's segments, these ranks use shared memory from now on; else all of them
- * use MPI, with one warning. Opens libfabric between nodes if the plan names
- * it. Sets the texts of the class on how ranks are reached. HG_OPNOTSUPPORTED:
+ * other's segments, these ranks call each other by shared memory; if not, by
+ * MPI, with a warning. Opens libfabric between nodes if the plan names
+ * a provider. Sets the texts on how ranks are reached. HG_OPNOTSUPPORTED:
  * the plan allows only shared memory, and a rank is on another node, or cannot
  * map a segment; the log names the rank. */
 hg_return_t amg_init_join(hg_class_t *cls);
@@ -65,8 +65,8 @@ hg_return_t amg_init_read_info(
  * make progress and run callbacks until every rank has called this function,
  * and are then destroyed. After HG_BUSY the class is open as before, but with
  * `serve` has made progress, may have given up long replies and, if the program
- * kept handles of incoming calls, has disconnected: a second call, without
- * these handles, closes the class. HG_TIMEOUT: the class is closed, but some
+ * holds handles of incoming calls, has disconnected: when these are destroyed,
+ * a second call closes the class. HG_TIMEOUT: the class is closed, but some
  * process did not disconnect; without `serve`, calls to it are given up. A
  * class that borrows its domains does not wait without `serve`; with `serve`
  * the class disconnects them, so that their owner can no longer share them. */

@@ -219,7 +219,7 @@ static const char *internode_way(
 /* Record that a rank sends to the other ranks of its node, in two rounds: after
  * the open of the segment, and after the mapping. */
 struct card {
-    struct amg_affinity_rank affinity; /* tells which cores are not idle */
+    struct amg_affinity_rank affinity; /* tells which cores the rank may use */
     uint32_t rank;                     /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
     uint32_t other;       /* rank whose segment could not be mapped */
@@ -229,7 +229,7 @@ struct card {
 
 static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "its room");
 
-/* Maps the segment of the previous rank, to see whether this rank can. */
+/* Tries to map the segment of the previous rank; `mine` gets the result. */
 static void neighbour_check(
     const hg_class_t *cls, const struct amg_node *node, struct card *mine)
 {
@@ -313,7 +313,7 @@ static void intranode_failure_log(
             bad->rank, why, node->boot->size);
 }
 
-/* Keeps the bindings of the node's ranks. If there is no memory, this rank
+/* Stores the bindings of the node's ranks. If there is no memory, this rank
  * treats the bindings of the other ranks as unknown. */
 static void bindings_keep(hg_class_t *cls, const struct amg_node *node)
 {
@@ -346,7 +346,7 @@ static hg_return_t segment_open(
     return amg_route_map_create(cls);
 }
 
-/* Exchanges the node's bindings; joins its ranks if the plan wants that. */
+/* Exchanges bindings, and joins the node's ranks if the plan wants that. */
 static hg_return_t node_meet(
     hg_class_t *cls, const struct amg_node *node, bool *ret_is_near)
 {
@@ -382,7 +382,7 @@ static hg_return_t node_meet(
 }
 
 /* Waits up to JOINED_WAIT_MS until all ranks have left the collective calls of
- * the open. Later the contexts check (context_look_at_joining() in init.c). */
+ * the open. After that, contexts check (context_look_at_joining(), init.c). */
 static void others_await(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
@@ -494,7 +494,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
         return rc;
     if (is_far)
         others_await(cls);
-    /* With no_loopback, calls of a process to itself use the main route. */
+    /* Not idle with no_loopback: has the calls of a process to itself. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;

@@ -25,8 +25,8 @@ static const char ofi_protocols[] =
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char old_plugins[] = "bmi cci ucx";
 
-/* First letters of the protocols of these plugins that need InfiniBand; other
- * protocols are replaced by tcp. */
+/* The first two letters of those protocols of these plugins that need
+ * InfiniBand, and so are replaced by verbs; tcp replaces the others. */
 static const char verbs_protocols[] = "rc ud dc ib";
 
 /* Is the word of `len` letters in the list `words`, which blanks separate? */
@@ -112,7 +112,7 @@ const char *amg_init_offer(char *ret_text, size_t cap)
 }
 
 /* Logs that no transport here opens the init string, and lists the strings that
- * could be opened; for a communicator, the strings that lead to its ranks. */
+ * could be opened; `is_of_ranks`: those for the ranks of a communicator. */
 static void init_string_refuse(const char *info, bool is_of_ranks)
 {
     const struct amg_transport *mpi[2] = {
@@ -151,7 +151,7 @@ const char *amg_init_plan_info(const char *info)
     return info;
 }
 
-/* For ranks of a job: MPI names them, whatever other routes lead to them. */
+/* Plans MPI as the main route of a job's ranks, because MPI names the ranks. */
 static void plan_ranks(struct amg_class_plan *plan)
 {
     plan->transports[AMG_ROUTE_MPI] = amg_driver_find(AMG_DRIVER_MPI, true);
@@ -169,7 +169,7 @@ static void protocol_take(
         (int)(uri->scheme_len - skip), uri->scheme + skip);
 }
 
-/* Ranks of other nodes are reached by libfabric, by the provider of `uri`. */
+/* Plans libfabric, with the provider of `uri`, for ranks of other nodes. */
 static void plan_far(struct amg_class_plan *plan, const struct amg_uri *uri)
 {
     protocol_take(uri, plan->far_protocol);
@@ -316,7 +316,7 @@ static char *text_copy(char **room, const char *text, size_t len)
     return copy;
 }
 
-/* `scheme` is "class+protocol". */
+/* Makes an entry of `scheme`, which is "class+protocol". NULL: no memory. */
 static struct na_protocol_info *entry_create(
     const char *scheme, size_t len, const char *device)
 {
@@ -350,7 +350,7 @@ static bool is_wanted(const char *scheme, size_t len, const struct amg_uri *uri)
            memcmp(scheme + class_len + 1, uri->scheme, wanted_len) == 0;
 }
 
-/* Adds a driver's protocols, or those of `uri`, at `*end`; advances `*end`. */
+/* Appends the driver's protocols that `uri` names (NULL: all) at `*end`. */
 static hg_return_t driver_add(const struct amg_transport *transport,
     const struct amg_uri *uri, struct na_protocol_info ***end)
 {

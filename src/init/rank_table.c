@@ -116,7 +116,7 @@ static size_t stack_len(const char *text)
     return mark == NULL ? strlen(text) : (size_t)(mark - text);
 }
 
-/* Can the rank reach rank 0? Only with the provider that rank 0 has. */
+/* Does the rank have rank 0's provider, which a connection to rank 0 needs? */
 static bool stack_fits(const struct amg_rank_table_maker *table,
     const struct amg_rank_record *first, const struct amg_rank_record *record)
 {
@@ -184,7 +184,7 @@ static hg_return_t table_fill(struct amg_rank_table_maker *table)
     return places_fill(table);
 }
 
-/* Maps the memory of the first rank. `ret_is_shared`: all ranks mapped it. */
+/* Maps the first rank's memory. `ret_is_shared`: all ranks of the node did. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {
@@ -217,7 +217,7 @@ static hg_return_t table_map(
     return rc;
 }
 
-/* Sends the table to all ranks of the node; ranks without a table keep it. */
+/* Broadcasts the table in the node; ranks that could not map it get a copy. */
 static hg_return_t table_copy(struct amg_rank_table_maker *table)
 {
     struct amg_boot *boot = table->node->boot;
@@ -259,7 +259,7 @@ hg_return_t amg_rank_table_maker_make(struct amg_rank_table_maker *table)
 {
     hg_return_t collected = table->ops->collect(
         table->node, table->mine, table->record_len, table->all);
-    /* After a failed collect() `all` is not read; sharing is collective. */
+    /* table_share() is collective, so is called even after an error. */
     hg_return_t filled =
         collected == HG_SUCCESS ? table_fill(table) : collected;
     hg_return_t shared = table_share(table);

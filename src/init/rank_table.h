@@ -12,9 +12,9 @@ struct amg_rank_table_maker {
     const struct amg_node_ops *ops;
     const struct amg_node *node;
     uint32_t record_len;
-    struct amg_rank_record *mine;
+    struct amg_rank_record *mine; /* the record of this rank */
     unsigned char *all; /* at the node's first rank: all records, unordered */
-    struct table_holder *holder;
+    struct table_holder *holder; /* memory of the table in this process */
 };
 
 /* Allocates memory for addresses of at most `text_len` bytes with the NUL;

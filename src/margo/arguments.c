@@ -5,11 +5,11 @@
  *
  *   input                            output
  *   off len                          off len
- *     0   4 1: a parent follows        0   4 hg_return_t of Margo
- *     4   8 parent: id of the RPC      4   n after HG_SUCCESS the program's
- *           whose handler makes the          output, else a text, if any
- *           call; only of an origin
- *           with a monitor
+ *     0   4 1 if a parent follows,     0   4 hg_return_t of Margo
+ *           else 0                     4   n after HG_SUCCESS the program's
+ *     4   8 parent: id of the RPC            output, else a text, if any
+ *           whose handler makes the
+ *           call, if it has a monitor
  * 4, 12 n the program's input
  *
  * Without a monitor, an input without a struct has no bytes at all, nor has an
@@ -182,7 +182,7 @@ hg_id_t amg_margo_peek_parent(hg_handle_t handle)
     return parent_id;
 }
 
-/* Finds the proc function that encodes the program's struct. */
+/* Sets the program's struct, and the proc that decodes and frees the struct. */
 static hg_return_t args_prepare(
     hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
 {
@@ -347,8 +347,8 @@ hg_id_t HG_Register_name_for_margo(
     return 0;
 }
 
-/* Sets the program's struct and proc. Refused if the handle's RPC has another
- * proc than Margo's: that proc would take `args` for the program's struct. */
+/* Sets the program's struct and proc. HG_NO_MATCH: the handle's RPC has another
+ * proc than Margo's, which would take `args` for the program's struct. */
 static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
     void *user, struct amg_margo_args *args)
 {

@@ -188,8 +188,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* The time limit of the transfer has passed. The request is valid, because
- * transfer_done() first disarms the timer, and so waits for this function. */
+/* Called when the time limit has passed: cancels the transfer. The request is
+ * valid: transfer_done() disarms the timer first, which waits for this call. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);
@@ -341,7 +341,7 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     return transfer(mid, &move, &form);
 }
 
-/* Up to FEW requests of chunks lie on the stack, more on the heap. */
+/* Up to FEW chunks have their requests on the stack, more on the heap. */
 enum { FEW = 32 };
 
 /* Waits for `count` chunks. Returns `rc` if `rc` is an error, else the first

@@ -21,7 +21,7 @@
 struct pool_buffer {
     struct pool_buffer *next; /* in the list of free buffers */
     hg_bulk_t bulk;
-    bool is_lent;
+    bool is_lent; /* in use by the program */
 };
 
 /* A caller that waits for a buffer; on that caller's stack. */
@@ -41,10 +41,10 @@ struct margo_bulk_pool {
     struct amg_map by_bulk;      /* buffers, by handle; constant */
     struct pool_buffer *buffers; /* NULL: the pool is destroyed */
     size_t count;
-    struct amg_lock lock; /* guards the fields below */
-    struct pool_buffer *first;
-    size_t lent;
-    struct amg_list waiters;
+    struct amg_lock lock;      /* guards the fields below */
+    struct pool_buffer *first; /* free buffers */
+    size_t lent;               /* number of buffers in use */
+    struct amg_list waiters;   /* of struct pool_waiter, oldest first */
 };
 
 #define POOL_OK(pool)                                                          \

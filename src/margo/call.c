@@ -36,8 +36,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Empties the slot. Another thread takes and frees the request at the same time
- * only if the operation has a time limit. */
+/* Empties the slot; by an exchange only if the operation has a time limit, when
+ * another thread may take the request at the same time. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -50,8 +50,8 @@ static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
     return req;
 }
 
-/* Takes the request out of the slot, if the operation has not completed; false:
- * the operation has completed. */
+/* Replaces the request in the slot by `abandoned`. False: the operation has
+ * completed, and the slot has another content. */
 static bool slot_abandon(
     struct amg_margo_handle *data, struct margo_request_struct *req)
 {
@@ -109,8 +109,8 @@ static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
             : "refused, that process is ending (HG_PERMISSION)");
 }
 
-/* Notifies the monitor before, or after, the result is known. `uctx` passes
- * data of the monitor from the first notification to the second. */
+/* Notifies the monitor before or after call_end() determines the result. `uctx`
+ * passes the monitor's data from the first notification to the second. */
 static AMG_NOINLINE void call_notify_done(const struct hg_cb_info *info,
     struct margo_request_struct *req, margo_monitor_event_t kind,
     hg_return_t ret, margo_monitor_data_t *uctx)
@@ -156,7 +156,8 @@ static AMG_INLINE void call_end(const struct hg_cb_info *info,
     amg_margo_request_end(req, ret);
 }
 
-/* The time limit of the operation has passed, or the instance ends. */
+/* Called when the time limit has passed, or the instance ends: cancels the
+ * operation, or abandons it. */
 static void call_cancel(struct margo_request_struct *req)
 {
     struct amg_margo_handle *data = amg_margo_handle_find(req->handle);
@@ -168,8 +169,7 @@ static void call_cancel(struct margo_request_struct *req)
     if (is_call && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* call_done() ends an operation for the late completion, too: counts one
-     * more. */
+    /* Counts one more, because call_done() ends one at the late completion. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req))
         call_end(&info, data, req);
@@ -434,9 +434,9 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
-/* The blocking form waits until the answer has left: the process may end when
- * the call returns. An answer without an output is given to the transport at
- * once, and needs no wait unless there is a time limit or a monitor. */
+/* The blocking form waits until the answer has left, because the process may
+ * end after the call. Without an output, a time limit and a monitor, it does
+ * not wait, because the transport gets such an answer at once. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
@@ -467,7 +467,7 @@ static hg_return_t respond(
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
-    /* The program has answered, even if a posted answer does not arrive. */
+    /* A posted answer counts as given, even if the answer does not arrive. */
     if (rc != HG_SUCCESS && !args.is_posted) {
         atomic_store_explicit(
             &data->is_answered, was_answered, memory_order_relaxed);

@@ -181,7 +181,7 @@ struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info)
         json_object_put(object);
         return NULL;
     }
-    json_object_object_del(object, "listening"); /* added by the caller */
+    json_object_object_del(object, "listening"); /* the caller adds it */
     return object;
 }
 

@@ -20,20 +20,20 @@ enum {
     AMG_MARGO_OBJECTS_MAX = 4096
 }; /* limit of pools, and of streams, in a JSON text */
 
-/* Values of "kind"; the program creates pools of kind EXTERNAL. */
+/* Kinds of pools: the values of "kind" in a JSON text, and EXTERNAL. */
 enum amg_margo_pool_kind {
     AMG_MARGO_POOL_FIFO_WAIT,
     AMG_MARGO_POOL_FIFO,
     AMG_MARGO_POOL_PRIO_WAIT,
     AMG_MARGO_POOL_EARLIEST_FIRST,
     AMG_MARGO_POOL_RANDWS,
-    AMG_MARGO_POOL_EXTERNAL /* the program's */
+    AMG_MARGO_POOL_EXTERNAL /* created by the program */
 };
 
 /* A scheduler of the program, besides the values of ABT_sched_predef. */
 enum { AMG_MARGO_SCHED_EXTERNAL = ABT_SCHED_BASIC_WAIT + 1 };
 
-/* Names lie in the JSON text. */
+/* A pool to create. The name lies in the JSON text. */
 struct amg_margo_pool_spec {
     const char *name; /* NULL: to be made up */
     int kind;         /* enum amg_margo_pool_kind */
@@ -52,7 +52,7 @@ struct amg_margo_pool_ref {
 
 struct amg_margo_stream_spec {
     const char *name; /* NULL: to be made up */
-    int kind;         /* ABT_sched_predef */
+    int kind;         /* ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
     int cpubind;      /* -1: none */
     int *affinity;
     unsigned affinity_count;
@@ -92,7 +92,7 @@ const char *amg_margo_pool_kind_name(int kind);
 const char *amg_margo_pool_access_name(int access);
 const char *amg_margo_sched_kind_name(int kind);
 
-/* plan.c: part of a configuration. */
+/* plan.c: the pools and streams of a configuration. */
 struct amg_margo_plan {
     struct amg_margo_pool_spec *pools;
     unsigned pool_count;
@@ -118,20 +118,20 @@ int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
 /* Lives as long as its instance; constant once read. */
 struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
-    unsigned progress_timeout_ub_ms; /* 100 */
-    unsigned progress_spindown_ms;   /* 10 */
+    unsigned progress_timeout_ub_ms; /* default 100 */
+    unsigned progress_spindown_ms;   /* default 10 */
     /* a value other than 10 was given; else core/wait_policy.c decides how long
      * to spin */
     bool is_spindown_given;
-    unsigned handle_cache_size; /* 256 */
-    unsigned
-        max_handlers; /* limit of handlers that run; 0: none; not in Margo */
+    unsigned handle_cache_size; /* default 256 */
+    /* Limit of concurrent handlers; 0: no limit. Not a field of Margo. */
+    unsigned max_handlers;
     bool use_progress_thread;
     int rpc_thread_count;
     bool is_profiling;
-    const char *profiling_dir; /* "."; without effect */
-    unsigned max_stacks;       /* 8; kept by each stream */
-    size_t stack_size;         /* 2 MiB, of a user-level thread */
+    const char *profiling_dir; /* default "."; without effect */
+    unsigned max_stacks;       /* default 8: free stacks that a stream caches */
+    size_t stack_size;         /* default 2 MiB; of a user-level thread */
     bool is_max_stacks_given;
     bool is_stack_size_given;
     bool
@@ -148,8 +148,8 @@ bool amg_margo_plan_read(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 void amg_margo_plan_free(struct amg_margo_plan *plan);
 
-/* False: invalid; the logger of `info` gets the field and the reason, and
- * nothing was allocated. */
+/* Reads and checks the configuration. False: invalid, or no memory; the logger
+ * of `info` gets the field and the reason, and nothing is left to free. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
 /* Completes the plan by the current use_progress_thread and rpc_thread_count,
@@ -160,7 +160,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
-/* The section "mercury", without what the class adds; NULL: no memory. */
+/* The section "mercury", without the fields of the class; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
 /* Called before ABT_init(): exports the stack settings, unless the user has set

@@ -55,7 +55,7 @@ static struct out begin(struct json_object *json)
     return (struct out){.json = json, .has_failed = json == NULL};
 }
 
-/* NULL: there was no memory. */
+/* Returns the filled object or array; NULL: there was no memory. */
 static struct json_object *end(struct out *out)
 {
     if (!out->has_failed)
@@ -64,7 +64,7 @@ static struct json_object *end(struct out *out)
     return NULL;
 }
 
-/* Adds `value`, to an array if `key` is NULL; no `value`: no memory. */
+/* Adds `value`, to an array if `key` is NULL. Fails if `value` is NULL. */
 static void put(struct out *out, const char *key, struct json_object *value)
 {
     if (!out->has_failed && value != NULL &&
@@ -413,7 +413,7 @@ static void streams_write(margo_instance_id mid, FILE *file)
     fputc('\n', file);
 }
 
-/* "FILE.EXT", or "FILE-HOST-PID.EXT". False: too long. */
+/* Writes "FILE.EXT", or "FILE-HOST-PID.EXT" if unique. False: too long. */
 static bool name_resolve(
     const char *file_name, bool is_unique, char ret_name[PATH_CAP])
 {

@@ -4,9 +4,9 @@
  *   step                              performed by
  *   prefinalize callbacks             the first caller; if a callback of the
  *                                     loop is the caller, a new thread
- *   wait until calls and handlers     the loop, which still runs
- *   have ended; in a job, until all
- *   ranks have come to this step
+ *   wait for calls and handlers, at   the loop, which still runs
+ *   most two time limits; in a job,
+ *   until all ranks are at this step
  *   finalize callbacks                a waiting thread that runs in none of the
  *                                     streams that end; else the loop
  *   close class and context, once     the thread of the step before, or the
@@ -69,7 +69,7 @@ static void change_notify(margo_instance_id mid)
 }
 
 /* Waits for a change, with the mutex locked; logs every AMALGAM_SILENT_MS that
- * the end waits for `what`. NULL: no log, as watch.c warns of a silent loop. */
+ * the end waits for `what`. `what` NULL: no log; watch.c warns of the loop. */
 static void change_await(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);
@@ -123,7 +123,7 @@ void amg_margo_close_network(margo_instance_id mid)
     amg_margo_monitoring_close(mid);
 }
 
-/* Notes that the calling thread runs callbacks, or has run them. */
+/* Stores that the calling thread runs callbacks, or that no thread does. */
 static void runner_set(margo_instance_id mid, bool runs)
 {
     ABT_thread self = amg_margo_self();
@@ -230,7 +230,7 @@ static void wait_log(
     amg_margo_handles_log(mid);
 }
 
-/* Have all calls and handlers of this process ended? After the time limit,
+/* Have all calls and handlers of the instance ended? After the time limit,
  * cancels calls; after a second time limit, gives up and returns true. */
 static bool is_quiet(margo_instance_id mid)
 {
@@ -304,8 +304,8 @@ static void close_rest(margo_instance_id mid)
     amg_margo_config_free(mid->config);
 }
 
-/* Ends streams and pools, once; called by threads that run in none of these
- * streams. */
+/* Ends streams and pools; a second caller waits until the first has done so.
+ * Called by threads that run in none of these streams. */
 static void streams_end(margo_instance_id mid)
 {
     bool is_mine = false;
@@ -330,7 +330,7 @@ static void streams_end(margo_instance_id mid)
         amg_margo_runtime_leave();
 }
 
-/* Closes the instance, if there are no references. */
+/* If there are no references, closes the instance, or waits for the closer. */
 static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
 {
     bool is_mine = false;
@@ -351,7 +351,7 @@ static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
         streams_end(mid);
 }
 
-/* Called by the loop as its last act. */
+/* The loop's last act: does the next steps, unless a waiting thread does. */
 static void loop_ended(margo_instance_id mid)
 {
     bool is_mine = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: Margo's part of each handle, and the handles kept for later calls.
+/* Handles: Margo's part of each handle, and the cache of handles for calls.
  *
  * Margo's part is attached to the handle by HG_Set_data(). HG's callback for
  * new handles creates Margo's part. HG uses a handle for many calls, so the
@@ -102,7 +102,7 @@ void amg_margo_handles_fini(margo_instance_id mid)
         (void)ABT_key_free(&mid->handles->served_by_program);
 }
 
-/* Takes and returns a kept handle; NULL: none is kept. */
+/* Takes a handle out of the cache; NULL: the cache is empty. */
 static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
 {
     struct amg_margo_handle *data = NULL;
@@ -117,7 +117,7 @@ static struct amg_margo_handle *kept_pop(struct amg_margo_handles *kept)
     return data;
 }
 
-/* Keeps a handle. False: the limit is reached. */
+/* Puts a handle into the cache. False: the cache is full. */
 static bool kept_push(
     struct amg_margo_handles *kept, struct amg_margo_handle *data)
 {
@@ -172,7 +172,7 @@ struct amg_margo_handle *amg_margo_handle_serve(
     return data;
 }
 
-/* Returns a kept handle, reset for this RPC, or a new handle. */
+/* Returns a handle of the cache, reset for this RPC, or a new handle. */
 static hg_return_t handle_get(
     margo_instance_id mid, hg_addr_t addr, hg_id_t id, hg_handle_t *ret_handle)
 {
@@ -265,8 +265,8 @@ static void reject(hg_handle_t handle, hg_return_t ret, struct text *text)
     struct amg_margo_handle *data = amg_margo_handle_find(handle);
     hg_return_t rc = HG_SUCCESS;
 
-    /* If the RPC of the request is gone, no use of the handle has begun:
-     * `data->rpc` is of an earlier use, or NULL. */
+    /* If the RPC of the request is gone, no use of the handle has begun, and
+     * `data` is of an earlier use, or new. */
     if (data != NULL && atomic_load_explicit(&data->use,
                             memory_order_relaxed) != AMG_MARGO_HANDLE_OUT)
         data = NULL;
@@ -345,7 +345,7 @@ static bool defer_to_handler(struct amg_margo_handle *data)
     return true;
 }
 
-/* Called when the program has dropped its last reference. */
+/* Ends the use of a handle whose last reference the program has dropped. */
 static hg_return_t data_end(struct amg_margo_handle *data)
 {
     margo_instance_id mid = data->mid;
@@ -359,8 +359,8 @@ static hg_return_t data_end(struct amg_margo_handle *data)
             return HG_SUCCESS;
         amg_margo_handle_abandon(data);
     }
-    /* Not kept: a handle in flight, or with an output in use, which has further
-     * references. The reset frees the handle's message. */
+    /* The cache takes no handle in flight, or with an output in use: it has
+     * further references. The reset frees the handle's message. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo's part of each handle (HG_Set_data), and the handles that an instance
- * keeps for later calls. */
+/* Margo's part of each handle (HG_Set_data), and the cache of handles that an
+ * instance uses again for later calls. */
 #ifndef AMG_MARGO_HANDLE_H
 #define AMG_MARGO_HANDLE_H
 
@@ -36,10 +36,10 @@ struct amg_margo_handle {
      * deregistered), use and is_answered at any time: independent, relaxed. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;
-    atomic_uint use;  /* enum amg_margo_handle_use */
-    atomic_uint refs; /* the program's */
-    atomic_bool is_served;
-    atomic_bool is_answered; /* served: the program has given an answer */
+    atomic_uint use;         /* enum amg_margo_handle_use */
+    atomic_uint refs;        /* references of the program */
+    atomic_bool is_served;   /* of a request that came in, not of a call */
+    atomic_bool is_answered; /* the program has answered the request */
     /* Request of the operation in flight; or `abandoned` of call.c, if no
      * thread waits for the operation any more; or NULL. */
     _Atomic(struct margo_request_struct *) request;
@@ -53,23 +53,23 @@ struct amg_margo_handle {
      * wait for its call ended (ABT_get_wtime()); 0: not yet. */
     double created_s;
     double waited_s;
-    struct amg_margo_handle *next; /* next of the instance's kept handles */
-    /* Of a served request: its function; where defer_to_handler() leaves the
-     * handle for its handler; and its link in the queue of waiting requests. */
-    void (*serve)(hg_handle_t handle);
+    struct amg_margo_handle *next; /* next handle in the instance's cache */
+    /* Of a served request. defer_to_handler() stores the handle in `*left`, a
+     * variable on the stack of the handler. */
+    void (*serve)(hg_handle_t handle); /* wrapper of the program's function */
     struct amg_margo_handle **left;
-    struct amg_link queued;
+    struct amg_link queued; /* in the queue of requests beyond the limit */
 };
 
-/* The handles that an instance keeps for later calls, and the queue of requests
- * beyond the limit of concurrent handlers. */
+/* The cache of handles of an instance, for later calls, and the queue of
+ * requests beyond the limit of concurrent handlers. */
 struct amg_margo_handles {
-    struct amg_lock lock; /* guards first, count and cap */
-    struct amg_margo_handle *first;
-    unsigned count;
-    unsigned cap;
-    struct amg_lock queue_lock; /* guards waiting and running */
-    struct amg_list waiting;    /* of struct amg_margo_handle, by `queued` */
+    struct amg_lock lock;           /* guards first, count and cap */
+    struct amg_margo_handle *first; /* of the cache */
+    unsigned count;                 /* handles in the cache */
+    unsigned cap;                   /* limit of `count` */
+    struct amg_lock queue_lock;     /* guards waiting and running */
+    struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
     unsigned running;
     ABT_key served_by_program; /* set in threads of the program that serve a
                                 * request */
@@ -82,7 +82,7 @@ bool amg_margo_handles_open(margo_instance_id mid);
 /* Called when no call can come any more. */
 void amg_margo_handles_fini(margo_instance_id mid);
 /* Logs, by RPC name, the handles that the program never destroyed, and destroys
- * the kept handles; called before the context is destroyed. */
+ * the handles of the cache; called before the context is destroyed. */
 void amg_margo_handles_close(margo_instance_id mid);
 
 /* False: the handle is NULL or destroyed; logged with the name `call`. */
@@ -104,12 +104,12 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
  * meanwhile; NULL: no RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
 
-/* Begins to serve a request: the program gets its handle, and must call
- * margo_destroy(). NULL: no memory. */
+/* Begins to serve a request: the program gets the handle of the request, and
+ * must call margo_destroy(). NULL: no memory. */
 struct amg_margo_handle *amg_margo_handle_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
 /* Called when the program destroys the handle of a request: if the program has
- * not answered, refuses the call, and logs that. */
+ * not answered, answers with HG_CANCELED, and logs the missing answer. */
 void amg_margo_handle_abandon(struct amg_margo_handle *data);
 
 /* Visits all handles of the instance, under a lock. */
@@ -122,7 +122,7 @@ void amg_margo_handles_log(margo_instance_id mid);
 /* handler.c: is the caller a handler of the instance? */
 bool amg_margo_handler_is_self(margo_instance_id mid);
 
-/* Refuses requests of an RPC that is registered here without a handler. */
+/* Refuses a request of an RPC that is registered here without a handler. */
 hg_return_t amg_margo_serve_none(hg_handle_t handle);
 
 #endif

@@ -16,8 +16,8 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Called when a handler has ended: the thread's last access to the instance,
- * which may be freed from now on. So the loop is not woken, and polls. */
+/* Counts the end of a handler. Another thread may then free the instance, so
+ * this function cannot wake the loop: the loop polls the count. */
 static void handler_over(margo_instance_id mid)
 {
     amg_margo_count(mid, &mid->handlers, -1u);
@@ -77,8 +77,8 @@ static void waiting_start(margo_instance_id mid)
 }
 
 /* The thread of a handler. `serve` is the wrapper of the program's function,
- * with hooks before and after it; when the wrapper has returned, the handle may
- * be freed. */
+ * with hooks before and after the function; when the wrapper has returned, the
+ * handle may be freed, unless defer_to_handler() has set `left`. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;

@@ -24,7 +24,7 @@
 
 /* An instance with the structs of its parts, in one piece of memory. */
 struct whole {
-    struct margo_instance instance; /* first: its address is the whole's */
+    struct margo_instance instance; /* first, as freeing it frees the whole */
     struct amg_margo_log log;
     struct amg_margo_config config;
     struct amg_margo_pools pools;
@@ -73,7 +73,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* Sets the class: the given class, or a class opened by `opener` or address. */
+/* Sets the class: the class of the init info, or one that this call opens. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;

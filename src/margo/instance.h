@@ -62,13 +62,13 @@ struct amg_margo_wakeup {
     /* Number of loops that block until progress is needed, or back off (see
      * rounds.c). For the memory order see amg_margo_operation_begin(). */
     atomic_uint gated;
-    /* Guards `wakes`; the condition signals its changes. */
+    /* Guards `wakes`; the condition signals changes of `wakes`. */
     ABT_mutex_memory mutex;
     ABT_cond_memory cond;
     unsigned wakes;
-    /* Due time of the first timer. Stored under the lock of the timers, read by
-     * the loop without a lock; a thread that stores an earlier time wakes the
-     * loop. */
+    /* Due time of the timer that is due first. Stored under the lock of the
+     * timers, read by the loop without a lock; a thread that stores an earlier
+     * time wakes the loop. */
     _Atomic(uint64_t) next_timer_ns;
 };
 
@@ -104,8 +104,8 @@ struct margo_instance {
      * the states of requests. Once the lock is shared, threads change counts
      * and states by atomic instructions, without the lock. */
     struct amg_bias biased_lock;
-    /* Unfinished calls of this process, and running handlers; finalization
-     * waits until both are 0. Read by any thread. */
+    /* Unfinished calls, answers and transfers of the instance, and its running
+     * handlers; finalization waits until both are 0. Read by any thread. */
     atomic_uint operations;
     atomic_uint handlers;
     ABT_thread loops[AMG_MARGO_LOOP_COUNT];
@@ -122,16 +122,16 @@ struct margo_instance {
     struct amg_margo_pools *pools;
     struct amg_margo_loop *loop;
     struct amg_margo_timers *timers;
-    struct amg_margo_handles *handles; /* kept for later calls */
+    struct amg_margo_handles *handles; /* cached handles, queued requests */
     struct amg_margo_rpcs *rpcs;
     struct amg_margo_services *services;
     struct amg_margo_finalize *finalize;
 };
 
 /* Notifies the monitor: AMG_MARGO_NOTIFY(mid, forward, MARGO_MONITOR_FN_START,
- * &args); costs a test if there is no monitor. Called with no lock held. The
- * thread that waits for a request may free the request. Callers notify the end
- * of an operation before they wake that thread: no event names freed memory. */
+ * &args); costs a test if there is no monitor. Called with no lock held. A
+ * thread that waits for a request may free the request when woken. So callers
+ * notify the end of an operation before they wake that thread. */
 #define AMG_MARGO_NOTIFY(mid, event, kind, args)                               \
     do {                                                                       \
         const struct margo_monitor *monitor_ = (mid)->monitoring.monitor;      \
@@ -203,10 +203,10 @@ static inline hg_return_t amg_margo_refusal(
  * for finalization. Called by any thread. */
 void amg_margo_wake(margo_instance_id mid);
 
-/* instances.c: enter() calls ABT_init() for an instance, leave() notes that its
- * ABT_finalize() is due, finalize() makes the calls that are due. Only the
- * primary thread may make the last call: if another thread ends the last
- * instance, the primary thread makes that call later. enter() returns false if
+/* instances.c: enter() calls ABT_init() for an instance, leave() counts another
+ * ABT_finalize() as due, finalize() makes the calls that are due. Only the
+ * primary thread may make the last ABT_finalize(): if another thread ends the
+ * last instance, the primary thread makes that call later. enter() is false if
  * ABT_init() failed, logged; `ret_is_first`: ABT_init() was not called yet. */
 bool amg_margo_runtime_enter(bool *ret_is_first);
 void amg_margo_runtime_leave(void);
@@ -234,7 +234,7 @@ bool amg_margo_instance_unref_many(margo_instance_id mid);
  * because the finalization owns the only one. */
 bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
 
-/* Notes that the finalization has begun, and owns one of the references. */
+/* Records that finalization has begun, and owns one of the references. */
 void amg_margo_refs_finalize(margo_instance_id mid);
 /* Drops the reference of the finalization. */
 void amg_margo_refs_finalized(margo_instance_id mid);
@@ -330,8 +330,8 @@ static inline void amg_margo_operation_begin(margo_instance_id mid)
 }
 static inline void amg_margo_operation_end(margo_instance_id mid)
 {
-    /* No wake-up of the loop: the instance may be freed from now on. The loop
-     * of an instance that drains polls every millisecond. */
+    /* Does not wake the loop, as the instance may be freed after the count. The
+     * loop of an instance that drains polls every millisecond. */
     amg_margo_count(mid, &mid->operations, -1u);
 }
 

@@ -69,7 +69,7 @@ static margo_instance_id instance_of(struct amg_link *link)
     return amg_container_of(link, struct margo_instance, refs.link);
 }
 
-/* `mid` is only compared, since the instance may be freed. */
+/* Is `mid` in the list? Only compares `mid`, which may be freed already. */
 static bool is_listed_locked(const struct amg_list *list, margo_instance_id mid)
 {
     struct amg_link *link = amg_list_first(list);
@@ -135,8 +135,8 @@ bool amg_margo_instance_enter_or_log(margo_instance_id mid, const char *caller)
     return false;
 }
 
-/* Keeps the memory of a closed instance. Returns the oldest closed instance if
- * there are more than CLOSED_KEPT, else NULL. */
+/* Puts an instance into the list of closed instances. If the list exceeds
+ * CLOSED_KEPT, removes and returns the oldest instance, else returns NULL. */
 static margo_instance_id retire_locked(margo_instance_id mid)
 {
     AMG_ASSERT_HELD(&all_lock);
@@ -231,8 +231,8 @@ void amg_margo_instance_free(margo_instance_id mid)
 {
     if (amg_margo_state_of(mid) == AMG_MARGO_OPENING)
         amg_margo_instance_set_state(mid, AMG_MARGO_CLOSED);
-    /* The key is not freed before: a late call reads the key, to find out
-     * whether the caller is a handler. */
+    /* The key is freed here, not earlier, because a late call reads the key, to
+     * find out whether the caller is a handler. */
     amg_margo_handles_fini(mid);
     amg_margo_callbacks_fini(mid);
     amg_margo_requests_close(mid);
@@ -248,7 +248,7 @@ void amg_margo_instance_leave(margo_instance_id mid)
     amg_margo_runtime_finalize();
 }
 
-/* Number of references of the finalization, which no caller may drop. */
+/* The finalization's references, which no caller may drop: 0 or 1. */
 static unsigned refs_owed(const struct amg_margo_refs *refs)
 {
     AMG_ASSERT(refs->is_returned <= refs->has_begun);

@@ -262,7 +262,7 @@ static size_t utf8_len(const unsigned char *text)
     for (size_t i = 1; i < len; i++)
         if ((text[i] & 0xc0) != 0x80)
             return 0;
-    /* An overlong form, a surrogate, or beyond U+10FFFF. */
+    /* Not valid: an overlong form, a surrogate, or beyond U+10FFFF. */
     if ((text[0] == 0xe0 && text[1] < 0xa0) ||
         (text[0] == 0xed && text[1] > 0x9f) ||
         (text[0] == 0xf0 && text[1] < 0x90) ||
@@ -334,8 +334,8 @@ static void position_find(
     *ret_column = (unsigned)(at - start) + 1;
 }
 
-/* Warns of text behind the object. The text is ignored, as in Margo; a comment
- * there causes no warning. */
+/* Text behind the object is ignored, as in Margo: warns of such text, unless
+ * the text is a comment. */
 static void rest_log(const struct amg_margo_log *log, const char *what,
     const char *text, size_t end)
 {

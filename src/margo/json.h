@@ -29,9 +29,9 @@ struct amg_json_field {
     const char *key; /* NULL: the end of the table */
     enum amg_json_kind kind;
     size_t offset;
-    int64_t min; /* of a number */
-    int64_t max;
-    const char *const *words; /* ended by NULL */
+    int64_t min;              /* least value of a number */
+    int64_t max;              /* largest value of a number */
+    const char *const *words; /* of a WORD or HINT; ended by NULL */
 };
 
 /* Reads `object` into `target`. A field that is missing or null leaves its

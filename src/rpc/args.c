@@ -46,8 +46,8 @@ static bool input_move(struct amg_args *args)
     return true;
 }
 
-/* Releases the input of a request, and its message unless a reply needs the
- * message. Long arguments stay. */
+/* Releases the input of a request, and the message of a one-way request: any
+ * other message is needed for the reply. Long arguments stay available. */
 static void raw_release(struct hg_handle *handle)
 {
     handle->is_released = true;
@@ -57,7 +57,7 @@ static void raw_release(struct hg_handle *handle)
         return; /* the driver needs the message to address the reply */
     if (handle->in.extra == NULL && handle->in.data != NULL &&
         !input_move(&handle->in))
-        return; /* without memory the message stays, too */
+        return; /* no memory for the copy: the message stays */
     amg_addr_keep(&handle->addr);
     amg_handle_release_arrival(handle);
 }
@@ -227,7 +227,7 @@ hg_return_t HG_Class_set_output_offset(hg_class_t *hg_class, hg_size_t offset)
         &amg_rpc_class_of(hg_class)->out_offset);
 }
 
-/* Checks that the handle can have these arguments: side, state and proc. */
+/* Can the handle have an input, or an output? Checks side, state and proc. */
 static AMG_INLINE hg_return_t args_check(
     const struct hg_handle *handle, bool wants_input, const void *user)
 {

@@ -29,7 +29,7 @@ static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
         if (rc != HG_SUCCESS)
             ep->transport->msg.put_buf(ep, buf);
     }
-    /* A lost peer is no error of this process; the caller handles HG_NOMEM. */
+    /* A lost peer is no error of this process; HG_NOMEM is for the caller. */
     if (rc == HG_SUCCESS)
         amg_context_posted(handle->info.context, handle->addr.route);
     else if (rc != HG_NOMEM)
@@ -59,7 +59,7 @@ void amg_respond_to_probe(struct hg_handle *probe)
 /* Defined below: answers a call with a code, and ends its handle. */
 static void code_end(struct hg_handle *handle, hg_return_t ret);
 
-/* Without memory for the answer HG_Trigger() tries again. */
+/* Run by HG_Trigger(): answers a call for which there was no memory before. */
 static void code_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
@@ -123,9 +123,9 @@ void amg_respond_for_user(struct hg_handle *handle)
     amg_handle_end(handle);
 }
 
-/* ACK of a pulled long reply; not in the handle, which may be sent again and
- * pull another long reply before the ACK was sent. Owned by itself until the
- * ACK was sent. */
+/* Sends the ACK for a pulled long reply. Not part of the handle, which the
+ * program may forward again, and which may pull another long reply, before this
+ * ACK was sent. ack_sent() frees the struct. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

@@ -27,7 +27,7 @@ struct encoding {
     struct hg_proc proc;
     struct amg_message *message;
     struct amg_buf *buf; /* longer buffer, or NULL */
-    struct amg_buf *old; /* previous one, until its bytes are in `buf` */
+    struct amg_buf *old; /* former longer buffer, until copied to `buf` */
 };
 
 static bool is_summed(const struct hg_handle *handle)
@@ -56,7 +56,7 @@ static void *long_alloc(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
     struct encoding *encoding = amg_container_of(proc, struct encoding, proc);
     const struct hg_handle *handle = proc->handle;
     struct amg_ep *ep = amg_handle_ep(handle);
-    /* Bytes before the arguments, and behind. */
+    /* Bytes in front of the arguments and behind them. */
     uint32_t around_len = AMG_HEADER_LEN + encoding->message->user_len +
                           (is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0);
     struct amg_buf *buf = NULL;
@@ -67,7 +67,7 @@ static void *long_alloc(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(handle, &encoding->old); /* set if a proc callback took it */
+    long_put(handle, &encoding->old); /* set if a callback took the buffer */
     encoding->old = encoding->buf;
     encoding->buf = buf;
     *ret_cap = buf->cap - around_len;
@@ -194,7 +194,7 @@ static void fetch_done(struct hg_op_id *transfer)
     done(handle, rc);
 }
 
-/* Reads sum and descriptor, and allocates memory for the bytes. */
+/* Reads the checksum and the descriptor, and allocates `total` bytes. */
 static hg_return_t fetch_prepare(
     struct fetch *fetch, hg_class_t *cls, uint64_t total)
 {
@@ -271,7 +271,7 @@ free_fetch:
     return rc;
 }
 
-/* May small bulk data be sent along? Not to oneself, or with no_bulk_eager. */
+/* May bulk handles contain small data? Not to oneself or with no_bulk_eager. */
 static uint8_t proc_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||
@@ -292,7 +292,7 @@ void amg_rpc_sum(void *args, uint32_t len)
     memcpy((char *)args + len, &sum, sizeof(sum));
 }
 
-/* Room for arguments: the buffer; with no_overflow at most the eager limit. */
+/* Room for arguments in `buf`, with no_overflow within the eager limit. */
 static uint32_t args_cap(const struct hg_handle *handle,
     const struct amg_buf *buf, uint32_t around_len)
 {
@@ -308,9 +308,9 @@ static uint32_t args_cap(const struct hg_handle *handle,
     return cap - around_len;
 }
 
-/* After an encoding that has exceeded the buffer of the message: sends along a
- * longer buffer, or exposes the arguments. `*room`, with `cap` bytes, becomes
- * the place of the bytes in the message, `*room_len` their number. */
+/* After an encoding that exceeded the message's buffer: the longer buffer with
+ * the arguments, at `*room`, replaces that buffer. Without a longer buffer the
+ * arguments are exposed; `*room` (`cap` bytes) gets the descriptor. */
 AMG_NOINLINE static hg_return_t long_finish(struct encoding *encoding,
     struct amg_args *args, uint64_t cap, char **room, uint32_t *room_len)
 {

@@ -9,33 +9,33 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* Length of the overflow that the sender states in `args`; not verified yet. */
+/* Length of exposed arguments that the sender states in `args`; unverified. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
-/* Called in progress. HG_SUCCESS: the args hold the pulled bytes. */
+/* Called at the end of a pull. HG_SUCCESS: its `args` hold the pulled bytes. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
 /* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
  * that the descriptor in `args` names. `len` is passed in because the sender
- * may change the message between two reads. With HG_SUCCESS `done` is called,
- * perhaps before the return. HG_PROTOCOL_ERROR: bad descriptor; HG_NOMEM. */
+ * may change the message between two reads. `done` is called only in case of
+ * HG_SUCCESS, maybe before the return. HG_PROTOCOL_ERROR: bad descriptor. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
 /* A message that is being written; on the stack of the sender. */
 struct amg_message {
-    struct amg_buf *buf; /* encode may set a longer buffer */
-    uint16_t user_len;   /* of the user's own header */
-    /* Set by encode. */
-    uint32_t len;  /* of the message */
+    struct amg_buf *buf; /* amg_rpc_encode() may set a longer buffer */
+    uint16_t user_len;   /* bytes of the user's own header */
+    /* Set by amg_rpc_encode(). */
+    uint32_t len;  /* of the whole message */
     uint8_t flags; /* AMG_HEADER_MORE, AMG_HEADER_SUMMED */
 };
 
 /* Encodes `user` into the message, behind the head and the user's own header.
- * Long arguments, which are counted, go into a longer buffer of the driver; if
- * the driver has none, they are exposed (AMG_HEADER_MORE), and `args` owns
- * their memory. AMG_HEADER_SUMMED: a checksum follows the arguments.
- * HG_OVERFLOW, HG_NOMEM, or the error of the proc; nothing is kept then. */
+ * Long arguments go into a longer buffer of the driver; if the driver has none,
+ * they are exposed (AMG_HEADER_MORE), and `args` owns their memory.
+ * AMG_HEADER_SUMMED: a checksum follows the arguments. After HG_OVERFLOW,
+ * HG_NOMEM, or an error of the proc, `args` owns no memory. */
 hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, struct amg_message *message);
 
@@ -68,9 +68,9 @@ static inline void amg_rpc_seal(
             message, user_len, rpcs->checksum_level != HG_CHECKSUM_NONE);
 }
 
-/* Finds the arguments in a message of `len` bytes whose head was read, or the
- * descriptor of exposed arguments. HG_CHECKSUM_ERROR: the descriptor is
- * damaged. amg_rpc_check() checks the arguments themselves. */
+/* Sets `args` to the arguments in a message of `len` bytes with the head
+ * `header`, or to the descriptor of exposed arguments. HG_CHECKSUM_ERROR: the
+ * descriptor is damaged. amg_rpc_check() checks the arguments themselves. */
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
     const struct amg_header *header);
 

@@ -28,7 +28,7 @@ static void forward_run(struct amg_cq_entry *entry)
     amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
-    /* Usually the program holds another reference. */
+    /* unref_shared, as the program usually holds another reference. */
     if (!AMG_LIKELY(!amg_refs_unref_shared(&handle->refs, 1, &handle->spare)))
         amg_handle_end(handle);
     amg_context_leave(context);
@@ -80,7 +80,7 @@ static void reply_refuse(
     forward_end(handle, rc);
 }
 
-/* Reads a reply that is not plain: its code, and where its arguments are. */
+/* Reads a reply that is not plain, and ends the call or pulls the arguments. */
 AMG_NOINLINE static void reply_take(
     struct hg_handle *handle, const struct amg_rpc_class *rpcs)
 {
@@ -148,7 +148,7 @@ static void forward_step(struct amg_op *op)
     forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
 }
 
-/* May this handle be sent in its state? */
+/* May the handle be sent? If so, moves a handle in DONE to IDLE. */
 static hg_return_t forward_check(struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
@@ -289,7 +289,7 @@ hg_return_t HG_Forward(
     return rc;
 }
 
-/* Asks a pull in flight to end early. */
+/* Cancels the pull of a long reply, if one is in flight. */
 static void fetch_cancel(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -324,7 +324,7 @@ hg_return_t HG_Cancel(hg_handle_t handle)
     switch (amg_handle_state(handle)) {
     case AMG_HANDLE_POSTED:
     case AMG_HANDLE_FETCHING:
-        /* The state may change meanwhile: cancels the request and the pull. */
+        /* Cancels request and pull, because the state may change meanwhile. */
         atomic_store_explicit(
             &handle->is_cancelled, true, memory_order_relaxed);
         ep = amg_handle_ep(handle);

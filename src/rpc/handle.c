@@ -75,7 +75,7 @@ static AMG_INLINE void handle_destroy(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
-    /* The program dropped the handle before its answer had left. */
+    /* Dropped before the answer left: perhaps still on `unanswered`. */
     if (!AMG_LIKELY(handle->give_up_ns == 0)) {
         (void)amg_unanswered_claim(handle);
         handle->give_up_ns = 0;
@@ -290,15 +290,15 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * left, the answer's. The thread that answers the call, gives it up, or
  * destroys the handle again takes it off the list, under the context's lock.
  *
- * HG_Respond() leaves that reference in the count, as a spare one
- * (base/refcount.h), and does not check whether the program has destroyed the
- * handle meanwhile: the check would take a locked instruction, behind a store
- * that waits for the cache line of another core. So a handle that is destroyed
- * while it is being answered is on the list, too, until the answer was sent. */
+ * HG_Respond() of a short answer without a callback leaves the answer's
+ * reference in the count, as a spare one (base/refcount.h), and does not check
+ * whether the program has destroyed the handle meanwhile: a check would take a
+ * locked instruction, behind a store that waits for another core's cache line.
+ * So a handle destroyed while it is answered is on the list until the send. */
 
-enum {
-    SOON_MS = 1000,  /* outside of callbacks, or nothing was posted */
-    LATE_MS = 10000, /* in a callback that has posted operations */
+enum { /* from the drop of an unanswered handle to HG_CANCELED; dropped: */
+    SOON_MS = 1000,  /* outside of callbacks, or by one that posted nothing */
+    LATE_MS = 10000, /* by a callback that has posted operations */
 };
 
 bool amg_unanswered_claim(struct hg_handle *handle)
@@ -342,7 +342,7 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    /* Lists the handle first, as the thread that ends it looks at the list. */
+    /* Before the drop: a thread that ends the handle takes it off the list. */
     unanswered_add_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
@@ -421,8 +421,8 @@ static bool is_held(const struct hg_handle *handle)
            amg_refs_spare(&handle->spare) == 0;
 }
 
-/* Takes the first call that is due, for the caller to end; else NULL, and the
- * time of the next check. */
+/* Takes the first due call off `unanswered`, for the caller to end. NULL: none
+ * is due before `*ret_next_ns`. */
 static struct hg_handle *due_take(
     hg_context_t *context, uint64_t now_ns, uint64_t *ret_next_ns)
 {
@@ -437,7 +437,7 @@ static struct hg_handle *due_take(
             amg_container_of(link, struct hg_handle, link);
         uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
 
-        /* Read before is_held(): operations take references in REPLYING. */
+        /* Read first: in REPLYING an operation may take the reference. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

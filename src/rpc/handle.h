@@ -40,9 +40,9 @@ enum amg_handle_state {
 struct amg_args {
     void *data; /* in the driver's message, or `extra` */
     uint64_t len;
-    void *extra; /* heap memory of arguments too long for one message */
+    void *extra; /* heap memory of arguments outside of the message, or NULL */
     struct hg_bulk *extra_bulk; /* NULL, or exposes and owns `extra` */
-    uint32_t sum;               /* sum that the sender states, if is_summed */
+    uint32_t sum;               /* checksum by the sender, if is_summed */
     /* Bits of one byte, which one instruction clears. */
     bool is_summed : 1;
     bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run */
@@ -50,11 +50,11 @@ struct amg_args {
 
 /* Long arguments of calls that have not run yet; see order.c. */
 struct amg_rpc_pulls {
-    struct amg_list waiting; /* calls without room */
-    uint64_t cap;            /* bytes; constant */
+    struct amg_list waiting; /* calls that wait for room, by arrival */
+    uint64_t cap;            /* limit of `len`, except for a single call */
     uint64_t len;            /* bytes that calls have reserved */
     uint64_t peak;           /* maximum of `len` so far */
-    bool is_starting;        /* a thread is about to start pulls */
+    bool is_starting; /* a thread starts pulls; others leave them to it */
 };
 
 /* The RPC layer's part of a context. */
@@ -63,30 +63,30 @@ struct amg_rpc_context {
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
-    struct amg_list unanswered; /* destroyed before the answer: handle.c */
+    struct amg_list unanswered; /* calls destroyed unanswered: handle.c */
     struct amg_rpc_pulls pulls;
     struct amg_map lines;        /* queues of calls, by origin: order.c */
     struct amg_streams *streams; /* one-way calls not sent yet: oneway.c */
 };
 
 /* Owned by its references: the user's, one for each operation in flight, and,
- * at the target, one of the answer. A field is written by the thread that owns
- * the handle in its state (handle.c), unless a comment says otherwise. */
+ * at the target, one of the answer. The thread that owns the handle in its
+ * current state (handle.c) writes a field, unless a comment says otherwise. */
 struct hg_handle {
-    struct amg_op op; /* the request, or the reply */
+    struct amg_op op; /* origin: request and reply; target: the reply */
     struct amg_cq_entry entry;
     struct hg_info info;
-    struct hg_addr addr; /* info.addr points to it */
+    struct hg_addr addr; /* the peer; info.addr points here */
     /* Ends an unanswered call; serve.c sets this when it makes the handle. */
     void (*on_unanswered_end)(struct hg_handle *);
     atomic_int state; /* written by amg_handle_move_state() alone */
     atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
     /* References in `refs` that nobody holds yet. Origin: for later calls.
-     * Target: 1 for the answer, or 0 once an operation, or the thread that
-     * claims the call, has taken that reference; else 1 to the end. */
+     * Target: 1, the answer's; 0 after an operation, or the thread that claims
+     * the call, has taken that reference. */
     atomic_int spare;
     bool is_incoming; /* a call at its target */
-    bool keeps_data;  /* target: `data` stays for the next call */
+    bool keeps_data;  /* target: `data` stays with the pooled object */
     /* The program's own header to be sent (see rpc/args.c), allocated when
      * first asked for; stays with the pooled object. */
     void *raw;
@@ -102,20 +102,20 @@ struct hg_handle {
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
     bool is_released;    /* target: the message of the input was released */
-    bool is_shared;      /* target: several calls came in its message; kept[0]
-                          * of the arrival counts the calls that need it */
+    bool is_shared;      /* target: one message with several calls; kept[0] of
+                          * `arrival` counts the handles that still use it */
     bool has_reply;      /* origin: op.data must be released */
-    /* Set by HG_Cancel, read by the steps; only a request, so relaxed. */
+    /* Set by HG_Cancel(); steps of operations read it. A mere flag: relaxed. */
     atomic_bool is_cancelled;
-    hg_return_t ret; /* result */
+    hg_return_t ret; /* result of the call, or of the answer */
     hg_cb_t callback;
     void *arg;
     struct amg_args in;
     struct amg_args out;
     struct amg_arrival *arrival; /* target: the request, until released */
-    struct hg_op_id *fetch;      /* guarded by context->rpc->lock */
-    /* Target: on `ack_waits` of context->rpc in ACK_WAIT; before that possibly
-     * on `early`, `pulls.waiting` (rpc/order.c) or `unanswered` there. */
+    struct hg_op_id *fetch;      /* pull in flight; under context->rpc->lock */
+    /* Target: on a list of context->rpc: in ACK_WAIT on `ack_waits`, earlier
+     * perhaps on `early`, `pulls.waiting` (rpc/order.c) or `unanswered`. */
     struct amg_link link;
     /* While on `unanswered`: any thread gives the call up after give_up_ns. If
      * dropped_by is not NULL, the handle was dropped in a callback of that
@@ -128,7 +128,7 @@ struct hg_handle {
     uint64_t ask_wait_ns; /* interval to the probe after that */
     bool is_leaving;      /* the driver still has the answer */
     uint64_t token;       /* names the answer in an ACK */
-    uint64_t pull_len;    /* bytes of arguments to be pulled; else not set */
+    uint64_t pull_len;    /* bytes to pull; not set if there is no pull */
 };
 
 #define AMG_HANDLE_BIT(state) (1u << (AMG_HANDLE_##state))
@@ -208,7 +208,7 @@ static inline void amg_handle_ref(struct hg_handle *handle)
 {
     amg_refs_ref(&handle->refs);
 }
-/* Releases everything, after the last reference was dropped. */
+/* After the last reference: destroys the handle; in RUNNING ends the call. */
 void amg_handle_end(struct hg_handle *handle);
 static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
 {
@@ -258,7 +258,7 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 void amg_handle_clear_raw(struct hg_handle *handle);
 
 /* Creates a handle with one reference, or NULL: no memory. The caller sets RPC
- * and id, and of an incoming call the peer and is_one_way. */
+ * and id; for an incoming call also the peer and is_one_way. */
 static AMG_INLINE struct hg_handle *amg_handle_create(
     hg_context_t *context, bool is_incoming)
 {
@@ -294,7 +294,7 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
-/* Releases the encoded arguments of a call in one direction, on either side. */
+/* Releases the encoded arguments of one direction; _extra: only `extra`. */
 void amg_args_release_extra(struct amg_args *args);
 static inline void amg_args_release(struct amg_args *args)
 {
@@ -311,7 +311,7 @@ static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
     return amg_context_ep(handle->info.context, handle->addr.route);
 }
 
-/* Drops `count` shares of an arrival; true: these were the last. */
+/* Drops `count` shares of an arrival; true: the last ones. See is_shared. */
 static inline bool amg_arrival_leave(
     struct amg_arrival *arrival, unsigned count)
 {
@@ -368,16 +368,16 @@ static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
 /* Takes a call off `unanswered`; the caller gets the answer's reference. False:
  * the call is not listed: another thread ends or gives up the call. */
 bool amg_unanswered_claim(struct hg_handle *handle);
-/* An answer could not be sent. After this call the handle may be gone. */
+/* Returns a call, whose answer could not be sent, to RUNNING; may end it. */
 void amg_unanswered_again(struct hg_handle *handle);
 
-/* Gives up the calls that are due; AMG_CONTEXT_NEVER: all of them. */
+/* Gives up the `unanswered` calls that are due; AMG_CONTEXT_NEVER: all. */
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
 
 /* `write_state` of struct amg_context_ops. */
 void amg_handles_write_state(hg_context_t *context, struct amg_state *state);
 
-/* Creates and frees the RPC layer's part of a context. HG_NOMEM. */
+/* Create and free the RPC layer's part of a context. Open: HG_NOMEM. */
 hg_return_t amg_rpc_context_open(hg_context_t *context);
 void amg_rpc_context_close(hg_context_t *context);
 
@@ -446,7 +446,7 @@ void amg_respond_take_ack(
 /* At the origin: answers the probe of a target. */
 void amg_respond_to_probe(struct hg_handle *probe);
 
-/* The program stops waiting for the end of its answer. */
+/* HG_Cancel() of an answer: cancels the send, or ends the wait for the ACK. */
 void amg_respond_cancel(struct hg_handle *handle);
 
 /* Probes origins that do not pull. */

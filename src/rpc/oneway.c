@@ -2,12 +2,12 @@
 /* One-way calls without a handle: how they leave.
  *
  * A call leaves at once, in a message of its own, unless another call to its
- * peer has left since the last call of HG_Progress(). Then a message is begun
- * for the call, and calls of the same RPC to the same peer are added as
- * records. That message leaves when it is full, before any other call of the
- * context, when the program makes progress or has run callbacks, and before a
- * thread that makes progress blocks: no message is begun while such a thread is
- * blocked. So a single call is never held back, and calls stay in order.
+ * peer has left since the last call of HG_Progress(). In that case a message is
+ * begun for the call, and calls of the same RPC to the same peer are added as
+ * records. The message leaves when a call to the peer cannot be added, before a
+ * request or reply of a handle leaves, when the program makes progress or has
+ * run callbacks, and before a thread that makes progress blocks. No message is
+ * begun while such a thread is blocked. So the calls to a peer stay in order.
  *
  * The slot of a message is a hash of its peer. If two peers share a slot, a
  * call to one peer first sends the message that was begun for the other peer.
@@ -39,8 +39,8 @@ enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS };
 struct stream {
     const struct amg_peer *peer; /* of the last call; may be gone */
     unsigned turn;               /* context->turns when a call left at once */
-    /* The message that was begun, if any; then the context counts it as an
-     * operation in flight. */
+    /* The message that was begun, if any. The context counts such a message as
+     * an operation in flight. */
     hg_id_t id;
     char *end;     /* end of the message's records */
     uint32_t room; /* bytes behind `end`; 0: no message */
@@ -52,7 +52,7 @@ struct stream {
 /* Owned by the context. */
 struct amg_streams {
     struct amg_bias lock; /* guards the slots; taken before drivers' locks */
-    uint32_t len_max;     /* most bytes of records in a message; 0: none */
+    uint32_t len_max;     /* limit of a message's records; 0: no records */
     struct stream slots[SLOTS];
 };
 
@@ -144,7 +144,7 @@ AMG_NOINLINE static hg_return_t late_send(hg_context_t *context,
     return rc;
 }
 
-/* Sets or clears the bit of a slot. */
+/* Sets or clears the bit of a slot in context->unsent. */
 static void unsent_set_locked(
     hg_context_t *context, const struct stream *stream, bool is_unsent)
 {
@@ -157,7 +157,7 @@ static void unsent_set_locked(
         is_unsent ? bits | bit : bits & ~bit, memory_order_relaxed);
 }
 
-/* The message has left, or is lost. */
+/* Clears a stream whose message has left or is lost. */
 static void stream_end_locked(hg_context_t *context, struct stream *stream)
 {
     AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
@@ -180,9 +180,9 @@ static void stream_count(hg_context_t *context, int count)
     amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
 }
 
-/* Sends the message of a stream. HG_AGAIN, HG_NOMEM: the message stays; with
- * `is_final` it waits in the driver instead, behind earlier requests, if there
- * is memory. Another error: the message is lost. */
+/* Sends the message of a stream, or hands it to the driver to wait for a credit
+ * there; behind earlier requests only if `is_final`, else HG_AGAIN. HG_AGAIN,
+ * HG_NOMEM: the message stays. After any other error the message is lost. */
 static hg_return_t stream_send_locked(
     hg_context_t *context, struct stream *stream, bool is_final)
 {
@@ -226,7 +226,7 @@ static inline bool stream_fits(const struct stream *stream,
            stream->room >= amg_record_len(len);
 }
 
-/* A call was written to the end of the message. */
+/* Counts a call that was written to the end of the message. */
 static inline void stream_grow_locked(
     const struct amg_streams *streams, struct stream *stream, uint32_t len)
 {
@@ -406,7 +406,7 @@ static hg_return_t id_check(const hg_class_t *cls, hg_id_t id)
     return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
 }
 
-/* Sends any call, by any thread. */
+/* Sends any call, from any thread, or adds the call to a message. */
 AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, uint32_t len)
 {
@@ -441,10 +441,10 @@ AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
 enum way {
     WAY_ADDED, /* added to the message of its stream */
     WAY_FIRST, /* the first call to its peer in this turn */
-    WAY_ANY,   /* any other call, or not known */
+    WAY_ANY,   /* any other call, or the lock is not this thread's */
 };
 
-/* Adds the call to the message of its stream, or returns another way. */
+/* Adds the call to the message of its stream, or returns the way to take. */
 static AMG_INLINE enum way way_take(hg_context_t *context,
     const struct amg_peer *peer, hg_id_t id, const void *arg, uint32_t len)
 {

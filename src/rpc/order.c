@@ -9,9 +9,9 @@
  * arrival on, later calls of that origin queue behind it, and entries whose
  * arguments are complete move to the completion queue in order. Pulls overlap,
  * and calls of other origins do not wait. A line exists while it has entries.
- * The count of lines is part of `gates` of the context, and read without the
- * lock, at no cost: one thread at a time serves arrivals, and sees the lines of
- * earlier arrivals, unless these lines have ended.
+ * The count of lines is part of `gates` of the context. The thread that serves
+ * arrivals reads the count without the lock: only one thread at a time does, so
+ * it sees the lines of earlier arrivals, unless these lines have ended.
  *
  * No circular wait is possible: an entry without arguments waits for room or
  * for its transfer. Room is given in the order of arrival, and an entry is
@@ -34,11 +34,11 @@
 struct line {
     uint64_t key;
     struct amg_list entries; /* in order of arrival */
-    bool is_moving;          /* a thread hands entries on */
+    bool is_moving;          /* a thread moves entries to the queue */
 };
 
-/* Names an origin: pointers to peers have at most 56 bits. The entries of a
- * line hold arrivals, which keep the peer. */
+/* Key of an origin: pointers to peers have at most 56 bits. No other peer gets
+ * the pointer while a line exists, as the line's arrivals keep the peer. */
 static uint64_t line_key(const struct amg_peer *peer, uint8_t origin_context)
 {
     return (uint64_t)(uintptr_t)peer ^ (uint64_t)origin_context << 56;
@@ -85,7 +85,7 @@ static struct amg_cq_entry *line_next_locked(
     return entry;
 }
 
-/* Queues the entries that may leave. The lock is held before and after. */
+/* Queues the entries that may leave; unlocks, and locks again, for each. */
 static void line_move_locked(hg_context_t *context, struct line *line)
 {
     struct amg_rpc_context *rpc = context->rpc;
@@ -112,8 +112,8 @@ static void line_move_locked(hg_context_t *context, struct line *line)
     amg_mem_free(line);
 }
 
-/* A call whose arguments must be fetched takes its place among the calls of its
- * origin. False: no memory. */
+/* Appends a call whose arguments must be pulled to the line of its origin.
+ * False: no memory. */
 static bool line_join_locked(struct hg_handle *handle)
 {
     struct line *line = NULL;
@@ -173,14 +173,14 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A request longer than the limit is pulled when no call has room.
+ * of arrival. A request longer than the limit waits until no call has room.
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep a handle until it has
  * handled another long call.
  *
- * All requests go through the list, and one thread at a time starts pulls: a
- * pull that ends at once would otherwise start the next one recursively. */
+ * All requests go through `waiting`, and one thread at a time starts pulls:
+ * else a pull that ends at once would start the next pull recursively. */
 
 /* Takes the first waiting call, and reserves its room, if there is enough. */
 static struct hg_handle *pulls_next_locked(struct amg_rpc_context *rpc)
@@ -206,7 +206,7 @@ static struct hg_handle *pulls_next_locked(struct amg_rpc_context *rpc)
 /* Defined below: pulls the long arguments of a call that has room. */
 static void pull_start(struct hg_handle *handle);
 
-/* Starts all pulls that have room. The lock is held before and after. */
+/* Starts all pulls that have room; unlocks, and locks again, for each. */
 static void pulls_start_locked(hg_context_t *context)
 {
     struct amg_rpc_pulls *pulls = &context->rpc->pulls;

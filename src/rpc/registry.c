@@ -213,11 +213,11 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
     if (rpc != NULL) {
-        /* After the unlock another thread may register `rpc` again. */
+        /* Takes the data now: others may register `rpc` after the unlock. */
         old.data = atomic_exchange(&rpc->data, NULL);
         old.data_free = rpc->data_free;
         rpc->data_free = NULL;
-        (void)amg_map_put(&rpcs->gone, id, rpc); /* HG_NOMEM: is not reused */
+        (void)amg_map_put(&rpcs->gone, id, rpc); /* HG_NOMEM: no reuse */
     }
     atomic_store_explicit(
         &rpcs->recent[id % AMG_RPC_RECENT], NULL, memory_order_release);

@@ -15,17 +15,17 @@
 #include "mercury_types.h"
 
 /* An RPC. Lives until its class is closed, so that handles may keep a pointer
- * to it; a registration with the same functions reuses the struct. Written by
- * the registering thread, never during a call of the RPC. */
+ * to the struct; after HG_Deregister() a registration with the same functions
+ * reuses it. The registering thread writes the fields, never during a call. */
 struct amg_rpc {
     struct amg_link link;
     hg_id_t id;
     hg_proc_cb_t in_proc;
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t callback;
-    /* Not NULL: `callback` is oneway_serve() of oneway.c. */
+    /* Handler that takes no handle (`callback`: oneway_serve()), or NULL. */
     amalgam_oneway_cb_t oneway;
-    atomic_bool is_one_way; /* no other field depends on it */
+    atomic_bool is_one_way; /* has no response; publishes no other field */
     _Atomic(void *) data;   /* user data; calls may come before it is set */
     void (*data_free)(void *);
 };
@@ -35,8 +35,8 @@ enum { AMG_RPC_RECENT = 64 };
 /* Functions and sizes of handles that the registry uses. Constant. */
 struct amg_rpc_handle_ops {
     size_t size;                /* of a handle, in bytes */
-    void (*fini)(void *object); /* of a handle still in the pools */
-    /* Called after an RPC was registered: requests for it may wait. */
+    void (*fini)(void *object); /* for each pooled handle, at the end */
+    /* Called after an RPC was registered: serves requests that wait for it. */
     void (*registered)(hg_class_t *cls, hg_id_t id);
 };
 
@@ -66,7 +66,7 @@ struct amg_rpc_class {
     /* Token of the next long reply; see respond.c. A counter only. */
     atomic_uint_fast64_t next_token;
     atomic_bool
-        has_logged_unknown_ack; /* an unknown token was logged; a flag */
+        has_logged_unknown_ack; /* an ACK with an unknown token was logged */
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of
@@ -90,7 +90,7 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
 hg_id_t amg_rpc_register_name(hg_class_t *cls, const char *name,
     struct amg_rpc *wanted, const char *call);
 
-/* RPC of an id that was not found lately; NULL: not registered. */
+/* Looks up an id under the lock, and puts the RPC in `recent`; NULL: none. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);
 /* RPC of an id that was found lately, or NULL. */
 static inline struct amg_rpc *amg_rpc_recent(const hg_class_t *cls, hg_id_t id)

@@ -36,8 +36,8 @@ struct amg_ask {
     struct hg_addr to;
 };
 
-/* Called before the answer in `handle` is sent, because the ACK may arrive at
- * any time after that. Assigns a token. HG_NOMEM. */
+/* Begins the wait for the ACK, and assigns a token. Called before the answer is
+ * sent, because the ACK may arrive at any time after that. HG_NOMEM. */
 static hg_return_t acks_wait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -53,7 +53,7 @@ static hg_return_t acks_wait(struct hg_handle *handle)
     amg_lock_lock(&context->rpc->lock);
     rc = amg_map_put(&context->rpc->acks, handle->token, handle);
     if (rc == HG_SUCCESS) {
-        if (amg_link_is_listed(&handle->link)) /* see rpc/handle.c */
+        if (amg_link_is_listed(&handle->link)) /* `unanswered` list */
             amg_list_remove(&handle->link);
         amg_list_push(&context->rpc->ack_waits, &handle->link);
         amg_handle_set_state(handle, AMG_HANDLE_ACK_WAIT);
@@ -87,7 +87,7 @@ static bool take_out_locked(struct hg_handle *handle)
     return true;
 }
 
-/* The answer could not be sent. False: an ACK or a cancel ended the wait. */
+/* Ends the wait: no answer was sent. False: an ACK or a cancel had ended it. */
 static bool acks_unwait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -212,7 +212,7 @@ static void respond_end(struct hg_handle *handle, hg_return_t ret)
     amg_handle_finish(handle);
 }
 
-/* The origin of a long answer is gone. */
+/* Ends a call whose origin is gone and has not pulled the long answer. */
 static void respond_lost(struct hg_handle *handle)
 {
     char text[256];
@@ -232,7 +232,7 @@ static void ask_free(struct amg_ask *ask)
 }
 
 /* The error that ends the wait after the origin was probed with the result
- * `ret`; HG_SUCCESS: go on waiting. HG_NOENTRY: its context is closed. */
+ * `ret`; HG_SUCCESS: go on waiting. HG_NOENTRY: origin's context is closed. */
 static hg_return_t loss_of(hg_return_t ret)
 {
     if (ret == HG_NOENTRY)
@@ -240,7 +240,7 @@ static hg_return_t loss_of(hg_return_t ret)
     return ret == HG_HOSTUNREACH || ret == HG_CANCELED ? ret : HG_SUCCESS;
 }
 
-/* The origin has answered the probe, or never will. */
+/* Step of a probe that was answered or failed: ends the wait after a loss. */
 static void ask_ended(struct amg_op *op)
 {
     struct amg_ask *ask = amg_container_of(op, struct amg_ask, op);
@@ -332,9 +332,9 @@ void amg_respond_look(hg_context_t *context, uint64_t now_ns)
 }
 
 /* An answer too long for one message stays exposed here until its origin
- * confirms, in a one-way message of the library (AMG_HEADER_ACK), that it has
- * pulled the answer. The handle of the answer waits (see the top of this file)
- * under a token, which the reply carries and the ACK names. */
+ * tells, in a one-way message of the library (AMG_HEADER_ACK), that it pulled
+ * the answer or will not. The handle of the answer waits (see the top of this
+ * file) under a token, which the reply carries and the ACK names. */
 
 static void respond_run(struct amg_cq_entry *entry)
 {
@@ -358,7 +358,7 @@ static void respond_step(struct amg_op *op)
     respond_end(amg_container_of(op, struct hg_handle, op), op->ret);
 }
 
-/* A long answer was sent, or failed. */
+/* Step of a long answer that was sent, or failed. */
 static void respond_long_step(struct amg_op *op)
 {
     struct hg_handle *handle = amg_container_of(op, struct hg_handle, op);

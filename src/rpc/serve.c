@@ -21,13 +21,13 @@
  * for RPCs that are not registered yet. So that thread keeps such requests
  * until their RPC is registered. All RPCs count as registered when a thread of
  * the program makes progress, or some seconds after the context was created, if
- * the program leaves progress to that thread: from then on unknown ids are
+ * the program leaves progress to that thread; afterwards unknown ids are
  * refused. The credits of the peers bound the number of kept requests. */
 
 /* Defined below: serves a waiting request like a new arrival. */
 static void serve_known(struct hg_handle *handle);
 
-/* Takes the first request for `id` (0: any) off the list, or NULL. */
+/* Takes the first request for `id` (0: any) off the list `early`, or NULL. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
 {
     struct hg_handle *handle = NULL;
@@ -98,10 +98,10 @@ static void early_look(hg_context_t *context)
 }
 
 /* Nothing that arrived is trusted: the head is checked, the id looked up, and
- * every error is answered with a code (one-way: dropped), with one line in the
- * log that names the peer. */
+ * an error in a request is logged, and answered with a code, unless the request
+ * is one-way. */
 
-/* The handler of a call with long arguments begins. */
+/* Returns the room of long arguments, as their handler begins. */
 AMG_NOINLINE static void long_begin(struct hg_handle *handle)
 {
     if (handle->arrival->is_long)
@@ -124,14 +124,14 @@ static void serve_run(struct amg_cq_entry *entry)
     handle->rpc->callback(handle);
 }
 
-/* Queues a call that has its arguments for its handler. */
+/* Queues a call, whose arguments are complete, for its handler. */
 static AMG_INLINE void serve_queue(struct hg_handle *handle)
 {
     amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
     amg_context_queue(handle->info.context, &handle->entry);
 }
 
-/* Continues with a valid request: is its RPC registered? */
+/* Finds the RPC of a valid request, and queues, pulls, keeps or refuses it. */
 static void serve_known(struct hg_handle *handle)
 {
     if (handle->rpc == NULL)
@@ -156,7 +156,7 @@ static void serve_known(struct hg_handle *handle)
     }
 }
 
-/* Runs the program's callback for new handles first. */
+/* Runs the program's callback for new handles, and then serve_known(). */
 AMG_NOINLINE static void serve_created(struct hg_handle *handle)
 {
     hg_return_t rc = amg_handle_run_create_cb(handle);
@@ -425,8 +425,8 @@ static void waiting_run(struct amg_cq_entry *entry)
         arrival->len - AMG_HEADER_LEN);
 }
 
-/* The last record of several; `arg` NULL: the sender has changed the record
- * since the check, and the rest is dropped. */
+/* Handles the last record of several; `arg` NULL: the sender has changed the
+ * record since the check, and the rest is dropped. */
 AMG_NOINLINE static void several_end(
     struct waiting *waiting, const void *arg, uint32_t arg_len)
 {
@@ -435,8 +435,8 @@ AMG_NOINLINE static void several_end(
 }
 
 /* Runs the handler of the next record of several. Before the handler runs, the
- * other records go back to the front of the queue: the order is kept even if
- * the handler runs callbacks, other threads may run these records, and the
+ * other records go back to the front of the queue, so that the order is kept if
+ * the handler runs callbacks, other threads can run these records, and the
  * context, with callbacks queued, cannot be destroyed. The argument is copied,
  * because the thread that runs the last record releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)

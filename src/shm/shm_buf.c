@@ -2,8 +2,8 @@
 /* Buffers of outgoing messages. A buffer is on the heap, or is a msgbuf or a
  * block of the own segment, which is lent until the receiver returns it.
  *
- * The user writes a message into a msgbuf. A message that cannot leave moves to
- * the heap; when the message leaves, it moves to a msgbuf again, or into cells.
+ * The user writes a message into a msgbuf or block. A message in a msgbuf that
+ * cannot leave moves to the heap, and later to a msgbuf again, or into cells.
  * So messages wait only for the resources that their receivers hold:
  *
  *   what      held by                          until
@@ -186,8 +186,8 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
     return AMG_LIKELY(buf != NULL) ? buf : buf_find_locked(domain, stock);
 }
 
-/* A transit msgbuf for a message that leaves to `peer` now; NULL: `peer` holds
- * as many as are left. So a peer that does not poll cannot get all of them. */
+/* A transit msgbuf for a message that leaves to `peer` now. NULL: `peer` holds
+ * at least as many as are left, so a peer that does not poll cannot get all. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {
@@ -336,7 +336,7 @@ void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* amg_shm_buf_get() without the bias of the lock, or with an empty `free`. */
+/* amg_shm_buf_get() without the lock's bias, or with no msgbuf in `free`. */
 AMG_NOINLINE static hg_return_t buf_get(
     struct amg_shm_domain *domain, struct amg_buf **ret_buf)
 {

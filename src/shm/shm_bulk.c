@@ -26,7 +26,7 @@
 #include "shm/shm_peer.h"
 #include "shm/shm_send.h"
 
-enum { TRANSFERS_MAX = 1 << 20 }; /* by message, at once */
+enum { TRANSFERS_MAX = 1 << 20 }; /* transfers by message in flight */
 
 /* Bytes that one post copies at most: 3 us directly, 7 us by cma. Between two
  * polls, all posts together copy at most AMG_SHM_POLL_LEN, as a poll does. */
@@ -173,8 +173,8 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
-/* Whether Yama lets only ancestors of a process access its memory; true if the
- * setting of Yama is unknown. */
+/* Whether Yama lets only ancestors of a process access the process's memory;
+ * true if the setting of Yama cannot be read. */
 static bool yama_restricts(void)
 {
     char scope = '1';
@@ -188,9 +188,9 @@ static bool yama_restricts(void)
     return scope != '0';
 }
 
-/* Number of the domains that need ptrace_allow(). */
+/* ptrace_lock guards the number of the domains that need ptrace_allow(). */
 static struct amg_lock ptrace_lock AMG_LOCK_KEPT;
-static unsigned ptrace_users; /* guarded by ptrace_lock */
+static unsigned ptrace_users;
 
 /* Allows other processes of this user to access the memory of this process
  * where Yama restricts the access to ancestors. False: not needed. */

@@ -23,18 +23,18 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain);
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
 /* Ends the puts and gets of `ep` with HG_CANCELED. No poll is running. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
-/* The peer closed or died: operations that wait for it end (HG_HOSTUNREACH). */
+/* Ends operations that wait for a peer that closed or died (HG_HOSTUNREACH). */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Moves the transfers of `ep`: copies up to about 1 MiB, bounce buffers not
- * counted. The progress owner calls the function without the lock. Puts
- * completed operations on `done`. */
+/* Moves the transfers of `ep`: copies up to about 1 MiB, not counting bounce
+ * buffers, and puts ended operations on `done`. For the progress owner, which
+ * does not hold the lock. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 /* Cancels an operation in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
 
-/* The slots of the contract. */
+/* Functions of the contract. */
 hg_return_t amg_shm_bulk_reg(struct amg_domain *domain,
     const struct amg_segment *segments, uint32_t count, uint8_t flags,
     struct amg_mem **ret_mem);
@@ -91,7 +91,7 @@ enum {
     AMG_SHM_BOUNCE_LEN = 65536,
     AMG_SHM_BOUNCE_COUNT = 32,
     AMG_SHM_FRAGMENTS = 4,       /* in flight, of one transfer */
-    AMG_SHM_PEER_BOUNCE_MAX = 8, /* of all transfers to one peer */
+    AMG_SHM_PEER_BOUNCE_MAX = 8, /* bounce buffers in use for one peer */
 };
 
 static_assert(
@@ -120,7 +120,7 @@ struct amg_shm_bulk_done {
 
 struct amg_shm_fragment {
     uint32_t bounce;
-    uint32_t len;              /* 0: not in flight */
+    uint32_t len;              /* bytes; 0: not in flight */
     struct amg_seg_iter local; /* destination of the bytes of a get */
 };
 
@@ -129,7 +129,7 @@ enum amg_shm_transfer_state {
     AMG_SHM_TRANSFER_BLOCKED, /* on `blocked`: waits for a bounce buffer */
     AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
     AMG_SHM_TRANSFER_WAITING, /* on no list: waits for answers */
-    AMG_SHM_TRANSFER_ENDED,   /* the operation has ended; fragments have not */
+    AMG_SHM_TRANSFER_ENDED,   /* operation ended, fragments still in flight */
 };
 
 /* From bulk.pool. The domain's lock guards all members but those that only the
@@ -162,8 +162,8 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Bytes that one poll copies: 0.1 ms, so that messages do not wait long. Each
- * of several runs counts as more than its bytes, see shm_copy.c. */
+/* Limit of the bytes that one poll copies: 0.1 ms, so messages wait briefly.
+ * Each of several runs counts as more than its bytes, see shm_copy.c. */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
 static inline char *amg_shm_bounce_buf(
@@ -174,7 +174,7 @@ static inline char *amg_shm_bounce_buf(
 }
 
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
-/* The domain closes: frees the transfers whose answers will not come. */
+/* Frees the transfers whose answers will not come, as the domain closes. */
 void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
 
 /* Handles a cell of a transfer that a peer sent to context `context_id`. The

@@ -9,8 +9,7 @@
  * Each way needs the same pid namespace. The area is mapped through the peer's
  * descriptor in /proc, which the kernel opens to the same user. The kernel may
  * forbid cross-memory copies (Yama, seccomp), so cma_works() tries to copy the
- * random word in the peer's head. If no way works, the peer copies
- * (shm_bulk.c).
+ * random word in the peer's head. If no way works, the peer copies: shm_bulk.c.
  *
  * This process copies only while the peer's table exposes the memory, and the
  * peer waits for the copy before it frees the memory (shm_keys.c). The pid
@@ -43,9 +42,9 @@
 
 enum {
     RUNS_MAX = 128,  /* of each side in one call: 4 KiB of stack */
-    RUN_COST = 1500, /* in bytes: 0.17 us at 9 GB/s, Linux 6 on a 2-core VM */
-    HERE_COST = 128, /* own runs are not pinned */
-    DIRECT_RUN_COST = 128,
+    RUN_COST = 1500, /* cma, run of the peer, in bytes: 0.17 us at 9 GB/s */
+    HERE_COST = 128, /* cma, own run, which is not pinned */
+    DIRECT_RUN_COST = 128, /* plain copy */
 };
 
 /* Runs of one side. */
@@ -60,7 +59,7 @@ struct step {
     uint64_t at;              /* address of the next run at the peer */
     uint64_t run;             /* length of the next run; 0: no run is left */
     uint64_t left;            /* bytes that the step may still copy */
-    uint64_t moved;
+    uint64_t moved;           /* bytes copied by the step */
 };
 
 static inline void step_spend(uint64_t *budget, uint64_t cost)
@@ -103,7 +102,7 @@ AMG_NOINLINE static hg_return_t cma_fail(
     return HG_NA_ERROR;
 }
 
-/* Copies between runs of both sides, which need not have the same length.
+/* Copies between runs of both sides; the runs may be of different lengths.
  * HG_SUCCESS: `*ret_len` bytes, at least one. HG_HOSTUNREACH, HG_NA_ERROR;
  * HG_OPNOTSUPPORTED: the kernel does not allow these copies any more. */
 static inline hg_return_t cma_move(struct amg_shm_peer *peer,
@@ -159,7 +158,7 @@ static uint64_t here_fill(
     return sum;
 }
 
-/* Copies between the next runs of both lists, and moves `local` behind them. */
+/* Copies by cma between the next runs; `local` moves by the copied bytes. */
 static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
@@ -243,7 +242,7 @@ static void copy_ways_find(
             AMG_SHM_KEY_TABLE_MAGIC)
         return;
     if (copy != AMG_SHM_COPY_CMA && !is_self) {
-        /* The head is read once: the peer might change area_len. */
+        /* area_len is read once, because the peer might change it. */
         const volatile struct amg_shm_head *head = region->head;
         uint64_t len = head->area_len;
 
@@ -324,7 +323,8 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
     return HG_SUCCESS;
 }
 
-/* Copies the first bytes of both lists; the peer's first run sets the way. */
+/* Copies between the starts of both lists: by plain copies if the peer's first
+ * run is in the peer's area, else by cma if that works. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
@@ -342,7 +342,7 @@ AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     return HG_OPNOTSUPPORTED;
 }
 
-/* Copies one run of each side, the usual case. */
+/* Copies between one run of each side, the usual case. */
 static hg_return_t copy_run(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     uint64_t at, uint64_t len, uint64_t *ret_len)

@@ -6,7 +6,7 @@
  * peer, in order. Messages that take no credit wait in the queues of the link;
  * a retry sends messages of the library (credits, refusals, ACKs, transfers)
  * before replies. A peer with messages that wait for a cell or a msgbuf is on
- * the list `blocked`, and polls try again. Model: tests/models/shm_ring.pml. */
+ * domain->blocked, and polls try again. Model: tests/models/shm_ring.pml. */
 #include "shm/shm_send.h"
 
 #include <stdio.h>
@@ -25,8 +25,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_shm_buf_put_locked(buf);
 }
 
-/* Holds a reference to the peer: there may be no other reference, and opening a
- * link to a peer that has closed frees an idle peer. */
+/* Sends owed credits, with a reference to the peer: there may be no other one,
+ * and opening a link to a closed peer would free a peer without references. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -53,7 +53,7 @@ static bool credits_pay_locked(
     return rc != HG_NOMEM;
 }
 
-/* "rank 3 (na+sm://1515-0.7)" in a job. */
+/* Writes "rank 3 (na+sm://1515-0.7)", or outside of a job only the address. */
 static void peer_name(const struct amg_calls *calls,
     const struct amg_flow_peer *flow, char ret_text[AMG_PEER_NAME_CAP])
 {

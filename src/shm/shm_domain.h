@@ -36,11 +36,11 @@ struct amg_shm_peer;
 struct amg_shm_block;
 
 /* States of an operation, besides those of a call. The words of amg_op.priv
- * behind the state may hold a short reply. */
+ * behind the state may hold a short reply. PTR: priv[AMG_CALL_PRIV_PTR]. */
 enum amg_shm_op_state {
     AMG_SHM_OP_HOLDING =
-        AMG_CALL_STATES, /* done; PTR: the arrival with the reply */
-    AMG_SHM_OP_BULK,     /* a put or get; PTR: its transfer */
+        AMG_CALL_STATES, /* ended call; PTR: the arrival with the reply */
+    AMG_SHM_OP_BULK,     /* put or get in progress; PTR: its transfer */
 };
 
 /* AMALGAM_SHM_COPY: which ways of copying are allowed. */
@@ -93,7 +93,7 @@ struct amg_shm_bulk_peer {
     uint64_t area_base;   /* address of the area at the peer; self: 0 */
     uint64_t area_len;    /* 0: no direct way; self: all memory */
     char *area;           /* the area as mapped here; NULL: none, or self */
-    uint32_t bounce_used; /* by transfers to the peer; domain's lock */
+    uint32_t bounce_used; /* buffers in use for the peer; domain's lock */
 };
 
 /* Msgbufs of the own segment, or blocks of one kind: free ones, lent ones, and
@@ -160,7 +160,7 @@ struct amg_shm_peer {
     uint32_t id;   /* of the peer in the tables of calls and transfers */
     enum amg_shm_peer_state state;
     uint8_t warned;        /* a bit per warning already logged about the peer */
-    uint8_t context;       /* context that sent the last request */
+    uint8_t context;       /* the peer's context that sent the last request */
     bool has_failed_wake;  /* a wakeup failed; the peer may be blocked */
     bool has_refused;      /* the peer cannot map our segment, and is GONE */
     uint32_t msgbufs_held; /* the peer's msgbufs and blocks that arrivals use */
@@ -198,8 +198,8 @@ struct amg_shm_inring {
     uint32_t slot;
     uint8_t context_id; /* of the inbox; a faulty writer may change its claim */
     uint32_t seen;      /* in.head at the last check for silent rings */
-    bool is_active;
-    bool is_leaving; /* the writer left, closed or died: freed when empty */
+    bool is_active;     /* in `active` of the inbox */
+    bool is_leaving;    /* the writer left, closed or died: freed when empty */
     struct amg_link link; /* on the inbox's `rings` */
 };
 
@@ -270,9 +270,9 @@ struct amg_shm_domain {
     /* Ends the operations with a peer that closed or died (shm_liveness.c), and
      * may free the peer. */
     void (*peer_gone_locked)(struct amg_shm_peer *peer, bool has_died);
-    struct amg_list blocked;
-    struct amg_shm_peer *self; /* holds a reference */
-    /* The ranks of the node, sorted; constant once set. */
+    struct amg_list blocked;   /* peers to which messages wait */
+    struct amg_shm_peer *self; /* the domain as a peer; a reference */
+    /* The ranks of the node, sorted by rank; constant once set. */
     struct amg_shm_rank *ranks;
     uint32_t rank_count; /* 0: not in a job */
     uint32_t next_peer_id;

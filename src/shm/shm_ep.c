@@ -275,7 +275,7 @@ AMG_NOINLINE static unsigned ep_poll_all(
     return count;
 }
 
-/* A poll whose only work besides its rings is ended operations. */
+/* Takes ended operations; calls ep_poll_all() if there is any other work. */
 AMG_NOINLINE static unsigned ep_poll(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *ret_events)
 {
@@ -336,7 +336,7 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
     return amg_shm_is_due(ep, AMG_SHM_DUE_DONE | AMG_SHM_DUE_BULK);
 }
 
-/* Announces that the owner is about to block. False: there is something to do.
+/* Announces that the owner is about to block. False: the owner must not block.
  * `*ret_is_blocked`: a message waits for room at a peer. */
 static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
 {

@@ -48,7 +48,7 @@
 #define DOORBELL_MARK ':'
 
 enum {
-    REMOVER_TRIES = 1000, /* of about 0.1 ms */
+    REMOVER_TRIES = 1000, /* attempts to lock a file, one per 0.1 ms */
     STAT_CAP = 1024,      /* more than /proc/PID/stat has */
     /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
     STAT_NAME = 2,

@@ -41,8 +41,8 @@ struct amg_shm_owner {
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner);
 
-/* Liveness of the process of this pid namespace with that start time (0:
- * unknown). A zombie is dead, and so is a process that has become another
+/* Liveness of the process of this pid namespace that had `pid` and `start_time`
+ * (0: unknown). A zombie is dead, and so is a process that has become another
  * program by exec(). */
 enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
@@ -55,7 +55,7 @@ void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
  * is left at `path`. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
-/* Liveness of the owner of a segment whose pid is of another pid namespace. */
+/* Liveness of a segment's owner that is in another pid namespace. */
 enum amg_shm_life amg_shm_files_life_by_lock(
     const char *name, uint64_t incarnation);
 
@@ -78,7 +78,7 @@ unsigned amg_shm_files_clean(void);
 
 /* Parameters of a new segment. */
 struct amg_shm_region_params {
-    const char *name; /* chosen, or "" */
+    const char *name; /* chosen by the program; "": the library chooses */
     bool is_of_job;   /* the file may lose its name later */
     uint32_t max_contexts;
     uint32_t message_len;

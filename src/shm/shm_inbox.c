@@ -29,7 +29,7 @@
 #include "shm/shm_files.h"
 #include "shm/shm_peer.h"
 
-enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 }; /* rings */
+enum { ACTIVE_MIN = 4, ACTIVE_FIRST = 8 }; /* rings; first capacity */
 
 static long membarrier(int command)
 {
@@ -43,13 +43,13 @@ bool amg_shm_has_membarrier(void)
            membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
-/* A full barrier in every process that writes to the segment. */
+/* Executes a full barrier in every process that writes to the segment. */
 static void fence_all(const struct amg_shm_domain *domain)
 {
     atomic_thread_fence(memory_order_seq_cst);
     if (!domain->region.has_membarrier)
         return;
-    /* ENOMEM: the kernel allocates a mask of cores for the call. */
+    /* ENOMEM: tries again, because the kernel lacked memory for a moment. */
     while (membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0 && errno == ENOMEM)
         sched_yield();
 }
@@ -200,7 +200,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 
     AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(inbox->is_open);
-    /* Writers that see the closed context also see which cells were read. */
+    /* Before `is_open`: writers that see CLOSED must see what was read. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         amg_shm_inring_report(
             amg_container_of(link, struct amg_shm_inring, link));
@@ -275,7 +275,7 @@ void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain)
 
         if (inbox == NULL)
             continue;
-        /* No slot is freed: a writer may check if its last message was read. */
+        /* Frees no slot: a writer may still check if the last cell was read. */
         while ((link = amg_list_first(&inbox->rings)) != NULL)
             amg_shm_inbox_drop_locked(
                 inbox, amg_container_of(link, struct amg_shm_inring, link));

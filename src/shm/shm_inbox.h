@@ -12,20 +12,20 @@
  * lacks the call, or AMALGAM_SHM_FENCE turns the call off. */
 bool amg_shm_has_membarrier(void);
 
-/* Called when the domain closes. */
+/* Frees all inboxes, as the domain closes. */
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain);
 
-/* The inbox of a context, created if it does not exist. HG_NOMEM. */
+/* Opens the inbox of a context; creates it for the first open. HG_NOMEM. */
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox);
-/* The endpoint closes. Replies may still arrive. */
+/* Closes an inbox with its endpoint. Replies may still arrive. */
 void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
 /* Refuses requests to a context that was never open and will not be. */
 void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id);
 /* Makes the FIFO of a context once; at `path` if the segment has a name. */
 bool amg_shm_inbox_doorbell_make(struct amg_shm_inbox *inbox, const char *path);
-/* Stops polling all but a few of the rings silent since the last call. */
+/* Stops polling rings that were silent since the last call; a few stay. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
 /* Stops polling all rings. False: a ring has a cell, or there is an event, and
  * polls go on with all rings. Executes a barrier in every process if a ring was
@@ -58,7 +58,7 @@ void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox);
  * opened. The caller wakes the known peers. */
 void amg_shm_inrings_wake_unopened_locked(struct amg_shm_domain *domain);
 
-/* The slots of the contract (shm_ep.c). */
+/* Functions of the contract (shm_ep.c). */
 hg_return_t amg_shm_ep_open(
     struct amg_domain *base, uint8_t context_id, struct amg_ep **ret_ep);
 void amg_shm_ep_close(struct amg_ep *base, struct amg_events *ret_events);
@@ -140,7 +140,7 @@ unsigned amg_shm_msg_take_locked(struct amg_shm_inbox *inbox,
 unsigned amg_shm_msg_take(struct amg_shm_ep *ep, uint32_t at, unsigned max,
     struct amg_events *events);
 
-/* The slots of the contract. */
+/* Functions of the contract. */
 void amg_shm_msg_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_shm_msg_release_reply(struct amg_ep *ep, struct amg_op *op);
 

@@ -77,7 +77,7 @@ static enum amg_shm_life slot_life(
 }
 
 /* Refuses a sender whose segment cannot be mapped here, or which refused this
- * process before: the sender would get no reply. A living sender sees REFUSED
+ * process before, so would get no reply. A living sender sees REFUSED
  * and releases its claim; the slot of a dead sender is freed. A refused ring is
  * never read: the sender treats the messages in it as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,

@@ -152,7 +152,7 @@ static void record_free_locked(struct amg_shm_exposer *exposer, uint32_t index)
     *list = index;
 }
 
-/* Allocates with the lock held, which is rare: `records` doubles each time. */
+/* Doubles `records`, so that allocations under the lock are rare. */
 static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
 {
     uint32_t cap = exposer->cap == 0 ? RECORDS_FIRST : 2 * exposer->cap;
@@ -193,7 +193,7 @@ static hg_return_t record_take_locked(
     return HG_SUCCESS;
 }
 
-/* A list of `count` segments has room for 2^class segments. */
+/* The class of a list of `count` segments, which gets room for 2^class. */
 static unsigned list_class(uint32_t count)
 {
     return count <= 1 ? 0 : 32u - (unsigned)__builtin_clz(count - 1);
@@ -387,7 +387,7 @@ static void mem_close_locked(
             memory_order_seq_cst);
 }
 
-/* Frees the record of memory without an access in progress. */
+/* Frees the record and the list of closed memory that no access uses. */
 static void mem_free_locked(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem)
 {

@@ -49,9 +49,9 @@ struct amg_shm_accessor {
     _Atomic uint64_t start_time; /* of the process, from /proc */
     _Atomic uint32_t pid;        /* 0: not written yet */
     uint32_t unused;
-    /* Entry number + 1 while a copy is in progress. Dekker (seq_cst): the
-     * accessor writes an access and then reads the entry's state; the exposer
-     * writes the state and then reads the accesses. */
+    /* Entry number + 1 while a copy is in progress, else 0. Dekker (seq_cst):
+     * the accessor writes an access and then reads the entry's state; the
+     * exposer writes the state and then reads the accesses. */
     _Atomic uint32_t accesses[AMG_SHM_ACCESSES];
     uint64_t unused_too;
 };
@@ -68,14 +68,14 @@ struct amg_shm_entry {
     /* Upper half: the serial number; lower half: the bits. The other fields
      * change only after all accesses that found the entry live have ended. */
     _Atomic uint64_t state;
-    _Atomic uint32_t count;
+    _Atomic uint32_t count; /* segments */
     /* The accessors that announced an access since the entry became live:
      * accessor i sets bit i % 32 after its announcement and before it reads the
      * state. So removal reads the cache lines of these accessors only. */
     _Atomic uint32_t accessed_by;
     _Atomic uint64_t
         base;             /* count 1: the segment; else the start of the list */
-    _Atomic uint64_t len; /* count 1 */
+    _Atomic uint64_t len; /* count 1: of the segment; else not used */
 };
 
 static_assert(sizeof(struct amg_shm_entry) == 32, "two entries per line");
@@ -142,13 +142,13 @@ struct amg_shm_mem {
 struct amg_shm_exposer {
     struct amg_shm_key_table *table; /* in the segment; all zero at the start */
     amg_shm_life_fn life;
-    const struct amg_shm_region *region; /* NULL: all pages exist */
+    const struct amg_shm_region *region; /* of `table`; NULL: all pages exist */
     uint64_t salt;
     struct amg_lock lock; /* guards all below, and the users of the memory */
     struct amg_shm_record *records;
     uint32_t cap;
-    uint32_t free;        /* the first free slot with an entry in the table */
-    uint32_t free_beyond; /* the first free slot without an entry */
+    uint32_t free;        /* first free record with an entry in the table */
+    uint32_t free_beyond; /* first free record without an entry */
     uint32_t serial;      /* of the newest memory */
     uint32_t list_end;    /* the list was never used from this index on */
     uint32_t *list_next;  /* by start of a list: the next free list */
@@ -161,7 +161,7 @@ void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
 /* To be called when all memory was removed. */
 void amg_shm_exposer_fini(struct amg_shm_exposer *exposer);
 
-/* The slots reg and unreg. HG_INVALID_ARG: more than 2^64 - 1 bytes. */
+/* reg() and unreg() of the contract. HG_INVALID_ARG: 2^64 bytes or more. */
 hg_return_t amg_shm_exposer_add(struct amg_shm_exposer *exposer,
     const struct amg_transport *transport, const struct amg_segment *segments,
     uint32_t count, uint8_t flags, struct amg_mem **ret_mem);
@@ -181,7 +181,7 @@ hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
 void amg_shm_exposer_leave(
     struct amg_shm_exposer *exposer, struct amg_shm_mem *mem);
 
-/* Access to a peer's exposed memory (shm_access.c).
+/* Access to a peer's exposed memory (shm_access.c; claim: shm_keys.c).
  *
  *   claim     once per peer: takes a slot for announcements
  *   enter     announces the copy, then checks that it is allowed
@@ -212,7 +212,7 @@ struct amg_shm_view {
     uint64_t len; /* and bytes left in this segment */
     uint64_t end; /* of this segment, from the start of the list */
     const struct amg_shm_list_entry
-        *next; /* the segments that follow; NULL: none, */
+        *next; /* the segments that follow; NULL: there is no list, */
     const struct amg_shm_list_entry *stop; /* and their end */
 };
 

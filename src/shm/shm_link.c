@@ -11,8 +11,8 @@
  *    +--------------- owner of the segment -----------------+
  *
  * Only the owner of the segment frees a live claim, after it has read all
- * cells; the owner also frees the claims of dead senders (shm_inring.c).
- *
+ * cells; the owner also frees the claims of dead senders (shm_inring.c). If
+ * /dev/shm has no room for the ring, the sender frees its claim in MAKING.
  * A link without a slot behaves as if its ring were full: messages queue, and
  * each attempt to send a message first tries to claim a slot. New requests fail
  * while /dev/shm has no room for the ring.
@@ -58,7 +58,7 @@ static bool is_asleep(const struct amg_shm_context *context)
                AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
 }
 
-/* Whether this sender has to wake the owner; true for one sender only. */
+/* Stores WOKEN if the owner is ASLEEP. True, for one sender: must wake it. */
 static bool sleeper_claim(struct amg_shm_context *context)
 {
     uint32_t sleep =
@@ -105,7 +105,7 @@ static int doorbell_open(const struct amg_shm_context *context,
     return doorbell;
 }
 
-/* Logs the failure once per peer. */
+/* Logs a failed wakeup, once per peer. */
 static void cannot_wake(
     struct amg_shm_peer *peer, uint8_t context_id, int error)
 {
@@ -298,7 +298,7 @@ static bool context_may_come(
     return true;
 }
 
-/* A reservation failed (`errno`): new requests fail until the next success. */
+/* Lets new requests fail, until a reservation succeeds; logs `errno` once. */
 static void link_lacks_memory(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {

@@ -34,7 +34,7 @@
 
 enum {
     EVENTS = 16,
-    CHECKS = 16, /* of peers without a pidfd: 5 system calls each */
+    CHECKS = 16, /* peers without a pidfd per step: 5 system calls each */
 };
 
 /* Wakes the owners of the inboxes: the owners read the rings of the peer to
@@ -75,7 +75,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);
-    /* The freed credits may have gone to other peers, which then need notes. */
+    /* Polls must tell the other peers that may use the freed credits now. */
     atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
     /* Suppresses a warning: messages left in the ring may return credits. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
@@ -109,9 +109,9 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* All cells of a peer in `inbox` were read: calls of `inbox` that still wait
- * for a reply end with HG_HOSTUNREACH. `is_last`: all cells of the peer in
- * other inboxes were read, too; then cancelled calls of all contexts end. */
+/* The calls to a peer that end with HG_HOSTUNREACH: those of `inbox`, where all
+ * cells of the peer were read; with `is_last`, cancelled calls of all contexts,
+ * too, because the peer's cells in the other inboxes were also read. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;
@@ -300,7 +300,7 @@ void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
-    /* -1: without an epoll set, the peers are checked by their pids. */
+    /* -1, no epoll set: the peers are checked at intervals, by their pids. */
     domain->deaths.epoll = epoll_create1(EPOLL_CLOEXEC);
     domain->deaths.timer = -1;
     domain->peer_gone_locked = peer_gone_locked;

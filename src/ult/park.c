@@ -37,7 +37,7 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
 /* Timeouts, and the thread that blocks until the next timeout. A new timeout
  * wakes the thread only if no other timeout is earlier. */
 
-/* Bytes of the thread's stack: expire() takes a lock and wakes a thread. */
+/* Bytes of the thread's stack; expire() only locks and wakes a thread. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 /* Timeouts of the process. */
@@ -125,7 +125,7 @@ static bool start_locked(void)
         return false;
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     all.is_ending = false;
-    /* Blocks all signals, which the program's threads handle. */
+    /* Blocks all signals in the new thread; the program's threads take them. */
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     err = pthread_create(&all.thread, &attr, thread_run, NULL);
@@ -227,7 +227,7 @@ void amg_timeout_inherit(void)
 
 #define NS_PER_S 1000000000ull
 
-/* Polls before the system call, 1 to 2 us: the call takes as long. */
+/* Polls before the futex call: they take 1 to 2 us, as long as that call. */
 enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */
@@ -291,7 +291,7 @@ struct park_timeout {
     struct amg_timeout timeout;
     struct amg_waiter *waiter;
     struct amg_lock *lock;
-    bool has_come; /* written before the unpark, read after the park */
+    bool has_come; /* has ended the park; set before the unpark */
 };
 
 static void park_expire(struct amg_timeout *timeout)
@@ -330,7 +330,7 @@ bool amg_park_until(
         (void)amg_timeout_cancel(&park.timeout);
         return !park.has_come;
     }
-    /* An OS thread, or a thread whose timeout was not set, blocks in the OS. */
+    /* An OS thread, or a ULT whose timeout was not set, blocks on its futex. */
     waiter->ult = NULL;
     amg_lock_unlock(lock);
     if (thread_sleep(waiter, deadline_ns))

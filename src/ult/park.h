@@ -25,8 +25,8 @@
 #include "base/heap.h"
 #include "ult/waiters.h"
 
-/* A timeout lives from set until cancel has returned, usually on the stack of
- * the caller. Only park.c accesses the fields, under its lock once set. */
+/* A timeout lives until amg_timeout_cancel() has returned, usually on the stack
+ * of the caller. Once set, only park.c accesses it, under park.c's lock. */
 struct amg_timeout {
     struct amg_heap_node node; /* by deadline */
     void (*expire)(struct amg_timeout *timeout);
@@ -40,9 +40,9 @@ struct amg_timeout {
 bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     void (*expire)(struct amg_timeout *timeout));
 
-/* Called once for each set, by a caller that holds none of the locks of
- * expire(). True: the timeout has not expired, and will not. False: expire()
- * was called, and has returned. */
+/* Called once for each amg_timeout_set(), by a caller that holds no lock that
+ * expire() takes. True: the timeout has not expired, and will not. False:
+ * expire() was called, and has returned. */
 bool amg_timeout_cancel(struct amg_timeout *timeout);
 
 /* The time of amg_clock_ns() when the next timeout expires; 0 while expire()
@@ -88,7 +88,7 @@ struct ABT_mutex_opaque {
     /* An amg_mutex_word. The acquire exchange that locks the mutex pairs with
      * the release store or exchange that unlocks it. */
     atomic_uint word;
-    struct amg_lock lock; /* guards is_waking, waiters, a WANTED, PASSED word */
+    struct amg_lock lock; /* guards is_waking, waiters; `word` if >= WANTED */
     bool is_waking;       /* an unparked waiter has not tried `word` yet */
     struct amg_list waiters;
     /* Of a recursive mutex: the holder, which alone writes `owner`, and the

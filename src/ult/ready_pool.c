@@ -21,7 +21,7 @@ static void size_change(struct amg_ready_pool *pool, size_t change)
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
-/* Changes the size of a built-in pool, which only the lock's holder changes. */
+/* Changes the size of a built-in pool; only the holder of the lock does. */
 static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
@@ -38,7 +38,7 @@ static void note_in_locked(
     atomic_store_explicit(&ult->in, is_in ? pool : NULL, memory_order_relaxed);
 }
 
-/* Counts blocked threads. Release: pairs with amg_ready_pool_total(). */
+/* Changes `blocked`. Release: pairs with amg_ready_pool_total(). */
 static void blocked_change_locked(struct amg_ready_pool *pool, int change)
 {
     size_t blocked = atomic_load_explicit(&pool->blocked, memory_order_relaxed);
@@ -48,7 +48,7 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-/* Ready threads; 0 only if there are none. `counted`: pushes minus pops. */
+/* Number of ready threads; 0 only if none is. `counted`: pushes minus pops. */
 static size_t user_size(const struct amg_user_pool *user, size_t counted)
 {
     if (user->is_old)
@@ -94,7 +94,7 @@ static void pool_quiesce(const struct amg_ready_pool *pool)
     }
 }
 
-/* Frees an empty pool that no scheduler has. */
+/* Frees a pool without scheduler, and its predecessors; drops their threads. */
 static void pool_destroy(struct amg_ready_pool *pool)
 {
     struct amg_ready_pool *predecessor =
@@ -127,7 +127,7 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* The first scheduler may end from now on, even if threads are blocked. */
+    /* Wakes the former only scheduler, which may now leave blocked threads. */
     amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_unlock(&pool->lock);
@@ -155,13 +155,13 @@ static void claim_first_locked(
     ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
-/* Moves all ready threads of the pool to its successor, where the caller has
- * counted a blocked thread for the time of the move. */
+/* Moves all ready threads of the pool to its successor, whose `blocked` the
+ * caller has raised by 1 for the move, and lowers that count afterwards. */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
 /* Ends a push into a pool with watches, and unlocks. A successor counts the
- * thread as blocked before the unlock, so that no join ends meanwhile. */
+ * thread as blocked before the unlock, so that no join ends before the move. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -173,7 +173,7 @@ static AMG_NOINLINE void push_notify_unlock(
     else if (runs_next == NULL || !runs_next(pool))
         claim_first_locked(pool, &claim);
     amg_bias_unlock(&pool->lock);
-    /* By now the thread may have run, and a joiner may have freed the pool. */
+    /* A pool without successor may be freed by now, if the thread has run. */
     if (claim.was != AMG_SLEEPER_AWAKE)
         amg_sleeper_wake(&claim);
     if (successor != NULL)
@@ -202,8 +202,8 @@ static ABT_pool_context context_of(
                : ABT_POOL_CONTEXT_OP_THREAD_REVIVE;
 }
 
-/* Aborts if a thread gets no unit in a user-defined pool: the thread is in no
- * other pool, so it would never run again. */
+/* Pushes a thread into a user-defined pool. Aborts if the thread gets no unit
+ * there: the thread is in no other pool, so it would never run again. */
 static AMG_NOINLINE void user_push(struct amg_ready_pool *pool,
     struct amg_ult *ult, enum push_from from, ABT_pool_context context,
     runs_next_fn runs_next)
@@ -387,7 +387,7 @@ static void pool_hand_over(
     amg_ready_pool_uncount_blocked(successor);
 }
 
-/* Called when no scheduler uses a pool that still has threads. */
+/* Gives a successor to a pool that has threads but no scheduler any more. */
 static void pool_succeed(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor)
 {
@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* No deadlock: the lock of a pool is taken before that of its successor. */
+/* Wakes the sleepers of pool and successors; locks a pool before successors. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);

@@ -17,10 +17,10 @@
  *   AWAKE -> ASLEEP -> AWAKE               the claimer then wakes the futex
  *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
- * A thread that changes the ASLEEP or BLOCKED state of a sleeper claims the
- * sleeper: one push wakes one sleeper, and each sleeper is woken once. An
- * ASLEEP sleeper may be freed as soon as claimed; the memory of a WAKING
- * sleeper stays until the sleeper is AWAKE. */
+ * A caller claims the sleeper of another thread by ending its state ASLEEP or
+ * BLOCKED: one push claims one sleeper. At a deadline or disarm, the sleeper
+ * itself goes back to AWAKE. An ASLEEP sleeper may be freed as soon as claimed;
+ * the memory of a WAKING sleeper stays until the sleeper is AWAKE. */
 enum amg_sleeper_state {
     AMG_SLEEPER_AWAKE,
     AMG_SLEEPER_ASLEEP,
@@ -31,15 +31,15 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module. Owned by the caller of amg_block_begin() until amg_block_end(). */
 struct amg_block {
-    /* Called by any thread; must also end a sleep that begins afterwards. */
+    /* Called by any thread; must also end a sleep that begins after wake(). */
     void (*wake)(void *arg);
     void *arg;
 };
 
 /* Part of an xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
-    /* A value of enum amg_sleeper_state, and the futex word. A change by the
-     * sleeper publishes `block`; a change by a claimer, its push or request. */
+    /* An amg_sleeper_state, and the futex word. A change by the sleeper
+     * publishes `block`; a change by a claimer publishes push or request. */
     atomic_uint word;
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
@@ -58,12 +58,12 @@ struct amg_claim {
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
 
-/* Announces that the caller will block unless claimed. After the announcement,
- * a full barrier, the caller once more checks everything it waits for. */
+/* Announces that the caller will block unless claimed, and is a full barrier.
+ * Afterwards the caller checks once more everything that it waits for. */
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
 /* Blocks until claimed; false: the time of amg_clock_ns() has passed. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
-/* Makes the sleeper AWAKE, claimed or not; waits for a block->wake(). */
+/* Makes the sleeper AWAKE, claimed or not; waits while block->wake() runs. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 
 /* Claims the sleeper; by any thread, also with a lock held. False: the sleeper
@@ -115,8 +115,8 @@ struct amg_ready_pool {
     struct amg_list fresh;   /* threads that have never run, of prio_wait */
     struct amg_list watches; /* struct amg_watch of sleepers */
     unsigned turns;          /* pops, as ready_pool_kinds.c counts them */
-    /* Read without the lock, as hints. Changed under the lock, but for `users`,
-     * and the `size` of a user-defined pool. */
+    /* The next three are read without the lock. They are changed under it, but
+     * for `users`, and the `size` of a user-defined pool. */
     atomic_size_t size;
     atomic_size_t blocked;
     atomic_uint users; /* schedulers that use the pool */
@@ -131,7 +131,7 @@ struct amg_ready_pool {
     struct amg_ready_pool *_Atomic predecessors;
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Pushes of callers that still access the (user-defined) pool. */
+    /* Pushes under way into a user-defined pool, not to be freed meanwhile. */
     atomic_uint pushes;
     struct amg_user_pool *user; /* the functions of the program */
 };
@@ -191,18 +191,18 @@ struct amg_ult *amg_ready_pool_pop_for(
 bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
     ABT_pool_context context, struct amg_ult **ret_ult);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
-/* Pops from a built-in pool, and counts a thread of the same pool that is about
- * to block as blocked: one lock for two steps. */
+/* Locks a built-in pool once, to pop a thread, and to count as blocked another
+ * thread of the pool, which is about to block. */
 struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
 
 /* `self`, which is about to leave its stack, yields to the next thread of its
  * built-in pool: pops and returns that thread, and pushes `self`. The pool
- * stays locked until `self` has left. NULL: nothing is ready, or a sleeper has
- * to be woken; nothing has changed. */
+ * stays locked until `self` has left. NULL: no other thread is ready, or the
+ * pool has watches; the pool is unchanged and unlocked. */
 struct amg_ult *amg_ready_pool_turn(
     struct amg_ready_pool *pool, struct amg_ult *self);
 
-/* Removes a thread; false: the thread is not in the pool. */
+/* Removes a thread; false: not in the pool, or a user-defined pool refused. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
 /* Number of ready threads; number of ready and blocked threads. No lock. */
@@ -217,8 +217,8 @@ static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
 
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* Called when a blocked thread has left the pool without a push. Wakes xstreams
- * that are being joined: they wait as long as the pool has blocked threads. */
+/* Decrements `blocked`: a thread has left the pool without a push. At 0,
+ * wakes xstreams that are being joined, which wait for that. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
 /* Adds the watch of an armed sleeper, until amg_ready_pool_unwatch(). False:

@@ -57,7 +57,7 @@ static void prio_push(struct amg_ready_pool *pool, struct amg_ult *ult)
     amg_list_push(ult_has_run(ult) ? &pool->ready : &pool->fresh, &ult->link);
 }
 
-/* Is the next turn due to a thread that has not run yet? */
+/* Counts a pop; true: the pop has to take a thread that has not run yet. */
 static bool fresh_is_due(struct amg_ready_pool *pool)
 {
     if (amg_list_is_empty(&pool->fresh)) {
@@ -85,8 +85,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* A thread gets its id here at its first push, so ids grow in that order. The
- * search for a place begins at the end for a new thread, else at the front. */
+/* A thread without id gets one: ids follow the first pushes. The search for a
+ * place begins at the end for a new thread, else at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

@@ -25,15 +25,15 @@
 
 /* When a user-level thread overruns its stack, the guard page below the stack
  * raises SIGSEGV. The handler, which runs on a stack of its own, writes a line
- * that names the thread if the address of the fault lies in a guard page. Then
- * the handler restores the previous action. A fault occurs again when the
- * handler returns, and the handler raises again a signal that a process sent:
- * the kernel delivers fault or signal with the flags of that action. Overrun
- * stacks are then not reported until the runtime is opened again. A handler of
- * the program may have saved this handler, to call it. If the runtime was then
- * opened again, the program's handler is `action_before`, and the two handlers
- * would call each other for ever. So if `action_before` is in place when this
- * handler runs, this handler restores the default action. */
+ * that names the thread if the fault lies in the thread's guard page. Then
+ * the handler restores the previous action, and the signal comes a second time:
+ * a fault occurs again when the handler returns, and the handler raises again a
+ * signal that a process sent. So the kernel delivers the signal with the flags
+ * of the previous action. From then on no overrun is reported until the runtime
+ * is opened again. The program may have replaced this handler by one that calls
+ * this one. If the runtime is opened after that, the program's handler becomes
+ * `action_before`, and the two handlers would call each other for ever. So if
+ * `action_before` is in place, this handler restores the default action. */
 
 static struct sigaction action_before;
 
@@ -111,8 +111,8 @@ static void guard_close(void)
 
 static struct {
     struct amg_lock lock; /* guards count, inherited and is_closing */
-    unsigned count;       /* calls of ABT_init() without their ABT_finalize() */
-    unsigned inherited;   /* calls of the parent without their ABT_finalize() */
+    unsigned count;       /* calls of ABT_init() not finalized yet */
+    unsigned inherited;   /* calls of the parent, not finalized here yet */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary; /* changed without the lock if is_closing */
@@ -143,7 +143,7 @@ static int xstream_open(struct amg_xstream **ret_stream)
 }
 
 /* Runs the main scheduler, and its replacements. Never returns: primary_close()
- * frees the thread of this loop when main() runs. */
+ * frees the thread of this loop, while main() runs. */
 static void primary_loop(void *arg)
 {
     struct amg_xstream *xstream = arg;
@@ -206,7 +206,7 @@ static void primary_close(struct amg_ult *primary)
     amg_xstream_local_close(local);
 }
 
-/* In a child of fork(). */
+/* Ends the runtime in a child of fork(). */
 static void runtime_inherit(void)
 {
     amg_lock_init(&runtime.lock);
@@ -229,7 +229,7 @@ static void fork_watch(void)
     amg_fork_tell(NULL, NULL, runtime_inherit);
 }
 
-/* Called by the thread that becomes the primary thread. */
+/* Opens the runtime; the calling thread becomes the primary thread. */
 static int runtime_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -263,7 +263,7 @@ static struct amg_sched *runtime_sched(void)
     return atomic_load_explicit(&runtime.xstream->sched, memory_order_relaxed);
 }
 
-/* Parks the primary thread; other threads run meanwhile. */
+/* Parks the primary thread until `until_ns`, so that other threads run. */
 static void primary_sleep(uint64_t until_ns)
 {
     struct amg_lock lock = {0};
@@ -364,7 +364,7 @@ int ABT_init(int argc, char **argv)
     (void)argc;
     (void)argv;
     /* NOTE(why): holds the lock while the runtime opens: other callers have to
-     * wait until the runtime is open, and no other thread runs here yet. */
+     * wait until then, and no user-level thread that would wait runs yet. */
     runtime_lock_steady();
     if (runtime.count == 0)
         rc = runtime_open();
@@ -414,7 +414,7 @@ int ABT_finalize(void)
     runtime_close();
     AMG_TEST_POINT("runtime.closed");
     amg_lock_lock(&runtime.lock);
-    runtime.count = 0; /* also for an ABT_init() by a thread while closing */
+    runtime.count = 0; /* drops calls of ABT_init() made while closing */
     runtime.is_closing = false;
     amg_lock_unlock(&runtime.lock);
     return ABT_SUCCESS;

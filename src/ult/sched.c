@@ -159,7 +159,7 @@ static struct amg_ult *pop_by_rank(struct amg_sched *sched)
     return ult;
 }
 
-/* Pseudorandom numbers to choose a victim (Marsaglia's xorshift). */
+/* The next pseudorandom number to choose a pool by (Marsaglia's xorshift). */
 static unsigned seed_next(unsigned seed)
 {
     seed ^= seed << 13;
@@ -346,7 +346,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* A join that was requested before the sleeper was armed wakes nobody. */
+    /* Looks for a join requested before the arming, which has woken nobody. */
     if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);
@@ -403,7 +403,7 @@ bool amg_block_must_migrate(void)
 
 #define NS_PER_S 1e9
 
-/* Longer times, above 95 years, are no limit. */
+/* Longer waits, above 95 years, have no deadline. */
 #define SECS_MAX 3e9
 
 static uint64_t deadline_after(double secs)
@@ -454,7 +454,7 @@ static struct amg_ult *pop_until(
     return ult;
 }
 
-/* Pops by the program's function for waits, if the pool has one. */
+/* Waits up to `secs` to pop a thread; uses the program's pop_wait, if any. */
 static struct amg_ult *pop_wait(
     struct amg_ready_pool *pool, double secs, ABT_pool_context context)
 {

@@ -33,7 +33,7 @@ struct amg_sched {
     struct amg_ready_pool **pools;
     /* The only pool, if pool and scheduler are built-in; else NULL. */
     struct amg_ready_pool *only;
-    struct amg_watch *watches; /* per pool, for the sleep of the xstream */
+    struct amg_watch *watches; /* a watch per pool, for sleeping */
 };
 
 /* Creates a scheduler for ABT_sched_create_basic(), or, if `def` is not NULL,
@@ -81,7 +81,7 @@ struct amg_xstream {
     bool is_primary;
     struct amg_sched *_Atomic sched; /* changed by the xstream's OS thread, or
                                       * while that does not run */
-    struct amg_sched *next_sched;    /* of the xstream's OS thread alone */
+    struct amg_sched *next_sched;    /* used by the xstream's OS thread alone */
     atomic_uint asked; /* of enum amg_xstream_ask; see amg_xstream_ask() */
     struct amg_sleeper sleeper;
     /* Guards state, joiners, cpus and tid. */
@@ -160,11 +160,11 @@ bool amg_block_begin(struct amg_block *block);
 void amg_block_end(struct amg_block *block);
 
 /* Is a thread ready in the pools of the caller's xstream, or has the xstream a
- * request? Takes no lock. False if the caller is not on an xstream. */
+ * request other than a join? No lock. False if the caller is on no xstream. */
 bool amg_block_has_ready(void);
 
 /* Removes `other` from the only pool of the caller's xstream, if no other
- * scheduler uses that pool, and no other thread is ready in it. Else false. */
+ * scheduler uses that pool, only `other` is ready, and no request pending. */
 bool amg_block_take(struct amg_ult *other);
 
 /* Is the caller's xstream being joined, while other xstreams run the caller's
@@ -190,7 +190,7 @@ static inline bool amg_xstream_has_ended(const struct amg_xstream *xstream)
 /* Waits until the xstream has ended. Not called by the xstream itself. */
 void amg_xstream_join(struct amg_xstream *xstream);
 
-/* Runs the xstream's scheduler, and the schedulers that replace that one. */
+/* Runs the xstream's scheduler, and each scheduler that replaces it. */
 void amg_xstream_run(struct amg_xstream *xstream);
 
 /* In a child of fork(): all xstreams have ended, and leave the list. */

@@ -88,7 +88,7 @@ int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
         ABT_ERR_INV_SCHED, sched, stop, sched_has_to_stop(amg_sched_of(sched)));
 }
 
-/* Called by a scheduler; `ult` moves to `pool`, if that is not NULL. */
+/* Runs `ult` for a scheduler, after a move to `pool` if that is not NULL. */
 static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     struct amg_xstream *xstream = amg_xstream_self();
@@ -175,7 +175,7 @@ int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
 }
 
 /* Moves the calling thread to a pool of the new scheduler if that scheduler
- * does not have the thread's pool, which possibly no other scheduler has. */
+ * does not have the thread's pool: possibly no scheduler will run that pool. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();

@@ -31,7 +31,7 @@ void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block)
         block == NULL ? AMG_SLEEPER_ASLEEP : AMG_SLEEPER_BLOCKED,
         memory_order_seq_cst);
     AMG_ASSERT(was == AMG_SLEEPER_AWAKE);
-    atomic_thread_fence(memory_order_seq_cst); /* the exchange is none */
+    atomic_thread_fence(memory_order_seq_cst); /* the exchange is no fence */
 }
 
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns)

@@ -17,11 +17,11 @@
 #include "base/mem.h"
 #include "base/process.h"
 
-/* With one offset for all stacks, their tops would share few cache sets. */
+/* Tops of stacks differ by an offset (color), to fall into many cache sets. */
 enum {
     SHARED_FACTOR = 16,
-    COLORS = 16, /* number of offsets */
-    COLOR_STEP = 128,
+    COLORS = 16,      /* number of offsets */
+    COLOR_STEP = 128, /* bytes */
 };
 
 static struct amg_lock stacks_lock AMG_LOCK_KEPT;

@@ -2,9 +2,9 @@
 /* Stack switch. The build takes the implementation for the machine:
  * switch_x86_64, switch_aarch64, or switch_ucontext elsewhere.
  *
- * A switch preserves the callee-saved registers, and the rounding and
- * exceptions of floating point, but nothing else: the signal mask and
- * thread-local memory belong to the OS thread. */
+ * A switch preserves the callee-saved registers, and the rounding mode and
+ * exception mask of floating point. Thread-local memory belongs to the OS
+ * thread, and so does the signal mask, except in switch_ucontext. */
 #ifndef AMG_ULT_SWITCH_H
 #define AMG_ULT_SWITCH_H
 

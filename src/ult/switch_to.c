@@ -39,8 +39,8 @@ void amg_ult_destroy(struct amg_ult *ult)
     amg_mem_free(ult);
 }
 
-/* Wakes the thread's joiners; frees an unnamed thread. No xstream accesses the
- * thread afterwards. */
+/* Wakes the thread's joiners; frees an unnamed thread. The caller must not
+ * access the thread afterwards. */
 static void has_ended(struct amg_ult *ult)
 {
     struct amg_list joiners;
@@ -80,14 +80,14 @@ static void post_switch_park(struct amg_ult *left)
 
     left->held = NULL;
     left->biased = NULL;
-    /* Pairs with suspended_take() (thread_calls.c), which may succeed from now
-     * on, and then waits for the state BLOCKED. */
+    /* Pairs with suspended_take() (thread_calls.c), which may succeed from here
+     * on, and which waits for the state BLOCKED below. */
     if (biased == NULL && held == NULL)
         atomic_fetch_or_explicit(
             &left->requests, AMG_ULT_TO_RESUME, memory_order_release);
     AMG_TEST_POINT("switch_to.suspended");
     amg_ult_set_state(left, AMG_ULT_BLOCKED);
-    /* Afterwards `left` may be freed. */
+    /* Once unlocked, `left` may run on another xstream, and be freed. */
     if (biased != NULL)
         amg_bias_unlock(biased);
     else if (held != NULL)
@@ -184,7 +184,7 @@ static struct amg_ready_pool *only_pool(
 }
 
 /* Pops the next thread when `self` leaves its stack. If `self` blocks, counts
- * `self` as blocked already here: no unpark comes before `self` has left. */
+ * `self` as blocked already here, as no unpark comes before `self` has left. */
 static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     const struct amg_ult *self, enum amg_switch_action action)
 {
@@ -206,7 +206,7 @@ static void next_switch(
         amg_ult_may_run_on(local, next)) {
         run_state_set(local, self, next);
     } else {
-        /* `next`, if any, is a tasklet or main(): the scheduler takes it on. */
+        /* `next`, if any, is a tasklet or main(): left to the scheduler. */
         local->handed = next;
         next = self->scheduler;
     }
@@ -319,7 +319,7 @@ static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
 
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult)
 {
-    /* A scheduler stays on its OS thread while it runs a thread. */
+    /* Stays valid: a scheduler does not change its OS thread in a switch. */
     struct amg_xstream_local *local = amg_xstream_local_self();
 
     AMG_ASSERT(local != NULL && local->xstream == xstream);
@@ -348,7 +348,7 @@ struct amg_ult *amg_ult_primary_take(void)
 
 /* The only joiner of `self`, if this xstream may switch to the joiner directly
  * instead of by a push into a pool. NULL: no joiner, several joiners, or a
- * joiner that has to run on another xstream. */
+ * joiner that is an OS thread or has to run on another xstream. */
 static struct amg_ult *joiner_take(
     const struct amg_xstream_local *local, struct amg_ult *self)
 {
@@ -434,8 +434,8 @@ static struct amg_ult *ult_place(struct amg_stack *stack)
     return ult;
 }
 
-/* Resets a thread that has ended for a new thread on its stack. An ended thread
- * is in no list and no pool, and has no unit and no keys. */
+/* Resets the struct of an ended thread for a new thread on that stack. An ended
+ * thread is in no list and no pool, and has no unit and no keys. */
 static void ult_renew(struct amg_ult *ult)
 {
     AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));

@@ -31,8 +31,8 @@ void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
-/* Lets the ready threads of this xstream run first; returns at once if no
- * thread is ready. */
+/* Lets the ready threads of this xstream run first; returns at once if its only
+ * pool is empty. */
 void amg_ult_yield(struct amg_ult *self);
 
 /* Switches to `to`, a thread that the caller has removed from its pool or a

@@ -15,7 +15,7 @@
  * zeros is not ready.
  *
  * A caller that finds an event ready may free the event. So each such caller
- * takes the lock before it returns, by when the setter has left the lock. */
+ * takes the lock before it returns: by then the setter has left the event. */
 struct event {
     struct amg_lock lock; /* guards all of the object */
     atomic_bool is_ready; /* also read without the lock, as a hint */
@@ -60,7 +60,7 @@ static void ready_set(struct event *event, bool value)
 
 #define TASK_TEXT "the caller is a tasklet, which cannot wait"
 
-/* Waits for the event. Returns `refused` to a tasklet, which cannot wait. */
+/* Waits until the event is ready. A tasklet that would wait gets `refused`. */
 static inline int event_wait(
     const char *call, struct event *event, uint64_t deadline_ns, int refused)
 {
@@ -344,7 +344,7 @@ static bool barrier_set(ABT_barrier self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: the caller blocks its OS thread, which runs no threads. */
+/* `keeps_stream`: blocks the OS thread of the caller, and so its xstream. */
 static void barrier_wait(ABT_barrier self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;

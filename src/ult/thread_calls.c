@@ -157,7 +157,7 @@ static void ult_join(struct amg_ult *ult)
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
 }
 
-/* Resets a thread that has ended. Returns an ABT code. */
+/* Resets an ended thread, and moves it to `pool`. Returns an ABT code. */
 static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     const ABT_thread *thread)
 {
@@ -322,7 +322,7 @@ int ABT_self_suspend(void)
 /* True: `ult` had suspended itself, and only the caller may make it ready. */
 static bool suspended_take(struct amg_ult *ult)
 {
-    /* Acquire: pairs with post_switch_park(), which then sets the state. */
+    /* Acquire: pairs with post_switch_park(), which sets the state later. */
     if ((atomic_fetch_and_explicit(&ult->requests, ~(unsigned)AMG_ULT_TO_RESUME,
              memory_order_acquire) &
             AMG_ULT_TO_RESUME) == 0)

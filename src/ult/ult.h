@@ -29,11 +29,11 @@ enum amg_ult_state {
     AMG_ULT_READY,   /* in its pool */
     AMG_ULT_RUNNING, /* on an xstream */
     AMG_ULT_BLOCKED, /* parked or suspended: an unpark pushes the thread */
-    AMG_ULT_ENDED,   /* the function has returned; kept until freed */
+    AMG_ULT_ENDED,   /* by return, exit or cancel; not freed yet */
 };
 
 /* The action that the next thread on an xstream performs for the thread that
- * has just left its stack. Only then may another xstream run the latter. */
+ * has just left its stack. Before the action no xstream may run that thread. */
 enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes the thread into its pool */
@@ -46,7 +46,7 @@ enum amg_switch_action {
 enum amg_ult_kind {
     AMG_ULT_THREAD,    /* has a stack of its own */
     AMG_ULT_TASKLET,   /* runs on the stack of its scheduler */
-    AMG_ULT_PRIMARY,   /* main(), on the stack it has */
+    AMG_ULT_PRIMARY,   /* main(), on the stack of its OS thread */
     AMG_ULT_SCHEDULER, /* the loop of an xstream; in no pool */
 };
 
@@ -58,8 +58,8 @@ enum amg_ult_request {
 
 /* List of the C++ exceptions that a thread handles, and number of uncaught
  * exceptions. The C++ runtime has one such struct for each OS thread (Itanium
- * C++ ABI, exception handling 2.2.2). A switch of stacks saves its content for
- * the thread that leaves, and loads that of the next thread. */
+ * C++ ABI, exception handling 2.2.2). A switch of stacks saves that struct for
+ * the thread that leaves, and loads the saved one of the next thread. */
 struct amg_caught {
     void *exceptions;
     unsigned uncaught;
@@ -69,7 +69,7 @@ struct amg_caught {
  * a few keys need no allocation. */
 enum { AMG_KEY_SLOTS = 4 };
 
-/* The value of a thread for a key. Keeps its key until the thread ends. */
+/* A thread's value for a key. A slot keeps its key until the thread ends. */
 struct amg_key_slot {
     /* Number of the key; 0: the slot is free. A release store publishes value
      * and destructor. No other key gets the number of a freed key. */
@@ -113,7 +113,7 @@ struct amg_thread_attr {
  * other threads are accessed only by the xstream that runs the thread, or by
  * the caller that removed the thread from a list or a pool. */
 struct amg_ult {
-    struct amg_link link; /* in the list of `in` */
+    struct amg_link link; /* in a list of the pool `in` */
     void *sp;             /* saved context, while the thread does not run */
     /* The pool into which the thread is pushed when ready. Atomic, since other
      * threads read this field. */
@@ -128,14 +128,14 @@ struct amg_ult {
     _Atomic(enum amg_ult_state) state;
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
-    struct amg_lock *held;
-    struct amg_bias *biased;   /* or `held`: what post_switch() unlocks */
+    struct amg_lock *held;     /* post_switch() unlocks this lock, */
+    struct amg_bias *biased;   /* or this one; NULL: none */
     struct amg_ult *scheduler; /* to switch to if no other thread is ready */
     void (*function)(void *arg);
     void *arg;
     struct amg_stack *stack; /* NULL: the program's, or none */
     void *stack_base;
-    size_t stack_room;        /* bytes of the stack */
+    size_t stack_room;        /* bytes from stack_base that are usable */
     struct amg_fibre fibre;   /* for the sanitizers */
     struct amg_caught caught; /* saved while the thread does not run */
     /* Other threads touch the following fields, too. */
@@ -147,7 +147,7 @@ struct amg_ult {
     void *on_migration_arg;
     struct amg_key_table keys;
     _Atomic uint64_t id; /* 0: ABT_thread_get_id() has given no id yet */
-    size_t stack_len;    /* requested length */
+    size_t stack_len;    /* requested or default length */
     bool is_named;       /* the creator has a handle, and frees the thread */
     bool is_migratable;
 };
@@ -167,7 +167,7 @@ static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
 }
 
 /* Called by the thread's creator, or by the caller that removed the thread from
- * its pool. If a pool is user-defined, the next push changes the unit. */
+ * its pool. If either pool is user-defined, the next push changes the unit. */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {

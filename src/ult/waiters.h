@@ -5,7 +5,7 @@
  * An object may be freed as soon as one waiter continues (an eventual on the
  * stack of the waiting thread). So the waker removes all waiters from the list
  * under the lock, unlocks, and only then wakes the waiters. A caller that need
- * not park takes the lock after the waker, which then has left the object. */
+ * not park has seen that under the lock, after the waker's last access. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 
@@ -124,7 +124,7 @@ static inline struct amg_waiters_taken amg_waiters_take_all(
     return taken;
 }
 
-/* Called without the lock. */
+/* Unparks the taken waiters. Called without the lock of their list. */
 static inline void amg_waiters_wake(struct amg_waiters_taken taken)
 {
     struct amg_waiter *waiter = taken.first;

@@ -17,7 +17,7 @@
 #include "ult/park.h"
 #include "ult/switch_to.h"
 
-/* Progress of the start of an xstream's thread. */
+/* Values of amg_xstream.begun: how far the start of the OS thread is. */
 enum { BEGIN_WAITS, BEGIN_RUNS, BEGIN_FAILED };
 
 static struct amg_lock list_lock AMG_LOCK_KEPT;
@@ -186,8 +186,8 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
     xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-/* After the unlock the xstream's OS thread does not access the xstream, which a
- * joiner may free once xstream_reap() has joined the OS thread. */
+/* Marks the xstream as ended, and wakes its joiners. After the unlock its OS
+ * thread does not use the xstream: a joiner frees it after xstream_reap(). */
 static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_waiters_taken joiners;
@@ -320,8 +320,8 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* Called with the list of xstreams locked. So if the request ends the xstream,
- * no thread can free the xstream before this function has returned. */
+/* Makes the request if the xstream has that scheduler. Called with the list of
+ * xstreams locked, so that nobody frees an xstream that the request ends. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;

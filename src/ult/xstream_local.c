@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of an execution stream that only the stream's OS thread touches. */
+/* State of an execution stream that belongs to the stream's OS thread. */
 #include "ult/xstream_local.h"
 
 #include <dlfcn.h>

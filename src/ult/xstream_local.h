@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of an execution stream that only the stream's OS thread touches; stacks
+/* State of an execution stream that belongs to the stream's OS thread; stacks
  * of user-level threads, each with a guard page below, and their caches. */
 #ifndef AMG_ULT_XSTREAM_LOCAL_H
 #define AMG_ULT_XSTREAM_LOCAL_H
@@ -36,7 +36,7 @@ void amg_stacks_close(void);
 
 /* Default size of a stack. */
 size_t amg_stack_default_len(void);
-/* Number of free stacks that the cache of an xstream keeps. */
+/* Most free stacks that the cache of an xstream keeps. */
 unsigned amg_stack_cache_cap(void);
 
 /* A stack of at least `len` bytes; NULL: no memory, logged. `cache`: the cache
@@ -51,7 +51,7 @@ void amg_stack_cache_flush(struct amg_stack_cache *cache);
  * uses the memory below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 
-/* State of an xstream. Other threads touch no field but `is_own_ready`. */
+/* State of an xstream. Other threads use only own, xstream and is_own_ready. */
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */
@@ -62,7 +62,7 @@ struct amg_xstream_local {
      * began. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *scheduler; /* loop of a primary xstream; else NULL */
+    struct amg_ult *scheduler; /* of the primary xstream; else NULL */
     void *signal_stack; /* NULL: the OS thread had a signal stack before */
     /* main() is ready, and another xstream has popped main(). */
     atomic_bool is_own_ready;

@@ -94,7 +94,7 @@ void hg_mem_header_free(size_t header_size, size_t alignment, void *mem_ptr)
             (char *)mem_ptr - front_len(header_size, alignment));
 }
 
-/* `size` rounded up to whole huge pages; 0: the system has none. */
+/* `size` rounded up to whole huge pages; 0: no such pages, or too long. */
 static size_t huge_len(size_t size)
 {
     long page = hg_mem_get_hugepage_size();
@@ -146,7 +146,7 @@ static int shm_resize(int fd, const char *name, size_t size, bool create)
         shm_failed("use", name, size, "an object of that name is smaller");
         return HG_UTIL_FAIL;
     }
-    /* In a full /dev/shm ftruncate() succeeds, but an access raises SIGBUS. */
+    /* Not ftruncate(): in a full /dev/shm accesses would then raise SIGBUS. */
     if (amg_file_may_have(size))
         errno = posix_fallocate(fd, 0, (off_t)size);
     if (errno == 0)
@@ -237,7 +237,7 @@ static void block_destroy(struct hg_mem_pool *pool, struct block *block)
     amg_mem_free(block);
 }
 
-/* Creates a registered block, which is not in the pool's list yet, or NULL. */
+/* Creates a block, not listed yet; registers it by register_func, if any. */
 static struct block *block_create(const struct hg_mem_pool *pool)
 {
     size_t len = pool->step * pool->chunk_count;

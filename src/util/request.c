@@ -5,18 +5,18 @@
  * trigger and progress for all threads, without the mutex. The other threads
  * sleep until a request is completed or the driver leaves. Then each thread
  * checks its own request, and the first thread whose request is not complete
- * becomes the driver. A callback that waits runs on the driver's thread, and
- * drives in its own wait.
+ * becomes the driver. A callback runs on the driver's thread, so that a wait in
+ * the callback drives as well.
  *
  * No wake-up may be lost. A thread that is about to sleep increments `sleepers`
- * and then checks its request and `driver`. A thread that completes a request,
+ * and then checks its request and `driver`. A driver that completes a request,
  * or ceases to drive, stores the new state, then reads `sleepers`. With all of
  * these seq_cst, one thread sees the store of the other. The sleeper checks and
- * the waker signals under the mutex, so that no signal precedes the sleep.
+ * the waker signals under the mutex: no signal comes between check and sleep.
  *
  * The driver completes requests without the mutex, since no class is finalized
- * while a thread is in a wait. Other threads complete requests under the mutex:
- * the waiting thread may finalize the class once the request is complete. */
+ * while a thread is in a wait. Other threads complete requests under the mutex,
+ * since the waiter may then finalize the class, which waits for the mutex. */
 #include "mercury_request.h"
 
 #include <pthread.h>
@@ -169,7 +169,7 @@ static void sleepers_wake(hg_request_class_t *cls)
     pthread_mutex_unlock(&cls->mutex);
 }
 
-/* Is the calling thread the driver? Only that thread stores its own mark. */
+/* Is the caller the driver? Relaxed: only the caller stores its own mark. */
 static bool is_driver(const hg_request_class_t *cls)
 {
     return atomic_load_explicit(&cls->driver, memory_order_relaxed) ==
@@ -211,8 +211,8 @@ static uint64_t limit_deadline_ns(struct limit *limit)
     return limit->deadline_ns;
 }
 
-/* Called before a round: is the time over? The first rounds read no clock, and
- * only poll (slice_ms is 0), as long as each finds a callback: `has_run`. */
+/* Called before a round: is the time over? If not, sets slice_ms. The first
+ * rounds only poll (0 ms), without the clock, while each runs a callback. */
 static bool limit_is_over(struct limit *limit, bool has_run)
 {
     uint64_t left_ns = 0;

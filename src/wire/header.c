@@ -91,7 +91,7 @@ void amg_header_complete(void *data, uint16_t user_len, bool is_signed)
     memcpy(data, &header, sizeof(header));
 }
 
-/* Checks the checksum first: no other field of a damaged head is valid. */
+/* Checks sum, then lengths: no other field of a damaged head is valid. */
 static hg_return_t sums_check(const void *data, uint64_t len,
     const struct amg_header *header, const char **ret_why)
 {

@@ -61,9 +61,9 @@ enum {
 
 enum amg_header_flags {
     AMG_HEADER_MORE = 1,    /* arguments must be fetched */
-    AMG_HEADER_ONE_WAY = 2, /* no answer is expected */
-    AMG_HEADER_ACK = 4, /* a long reply was fetched; two-way: liveness probe */
-    AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
+    AMG_HEADER_ONE_WAY = 2, /* no output is expected; a reply only with MORE */
+    AMG_HEADER_ACK = 4,     /* long reply fetched; if two-way: liveness probe */
+    AMG_HEADER_SUMMED = 8,  /* the arguments have a checksum */
     AMG_HEADER_SEVERAL = 16,   /* the arguments are records (wire/records.h) */
     AMG_HEADER_FLAGS_ALL = 31, /* any other bit belongs to a later version */
 };
@@ -78,8 +78,8 @@ struct amg_header {
     uint64_t id;
 };
 
-/* The first 8 bytes of a head with these flags, and with neither a return code,
- * a checksum, nor a user's header. */
+/* The first 8 bytes of a head with these flags, but without return code,
+ * checksum and user's header. */
 static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
 {
     return htole64(
@@ -122,8 +122,8 @@ static inline void amg_header_write_reply(
 void amg_header_complete(void *data, uint16_t user_len, bool is_signed);
 
 /* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too
- * short, or of another kind or version. `ret_why` is the cause, for a log line.
- * The lengths in the result are within `len`. */
+ * short, of another kind or version, or with unknown values. `*ret_why`: the
+ * cause, for the log. The lengths in the result are within `len`. */
 hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 

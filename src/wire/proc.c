@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "wire/header.h"
 
-/* Received bytes are not trusted: only extra_grow() provides bytes beyond the
- * buffer, and its callers refuse a decoding. */
+/* Received lengths are not trusted: a decoding never leaves its buffer. Only
+ * extra_grow() provides more bytes, and its callers refuse a decoding. */
 
 /* An extra buffer of the heap consists of whole pages, so that it can be
  * exposed directly. 4096 is the page size of x86-64. */
@@ -85,8 +85,7 @@ static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
     return extra_grow(proc, wanted);
 }
 
-/* Adds `len` bytes to the checksum, if there is one, before the cursor passes
- * them. */
+/* Adds `len` bytes to the checksum, if the proc has one. */
 static void sum_add(struct hg_proc *proc, const void *data, hg_size_t len)
 {
     if (proc->hash != HG_NOHASH)
@@ -295,7 +294,7 @@ hg_return_t hg_proc_flush(hg_proc_t proc)
     return AMG_GIVEN(proc) ? HG_SUCCESS : HG_INVALID_ARG;
 }
 
-/* The checksum as bytes, and their number. */
+/* Stores the checksum as bytes, and their number. */
 static hg_return_t sum_bytes(const struct hg_proc *proc, hg_size_t room,
     uint8_t ret_bytes[sizeof(uint64_t)], size_t *ret_len)
 {

@@ -37,7 +37,7 @@ struct hg_proc {
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
-    bool extra_is_taken; /* the extra buffer was handed over */
+    bool extra_is_taken; /* the extra buffer now belongs to the caller */
 };
 
 /* Sets the cursor and the end of the buffer. The inline procs see no room, and

@@ -55,8 +55,8 @@ static inline void amg_record_write_words(
 }
 
 /* Returns the length of the record at `from`, and the length of its argument;
- * `rest` bytes can be read. 0: no record. Reads the record's length once,
- * because the sender may change it. */
+ * `rest` bytes can be read. 0: no whole record. Reads the length field once,
+ * because the sender may change it meanwhile. */
 static inline uint32_t amg_record_read(
     const void *from, uint32_t rest, uint32_t *ret_arg_len)
 {

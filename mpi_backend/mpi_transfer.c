@@ -10,30 +10,30 @@
  *                first fragments =>   <------------- PUT_READY, if more follow
  *                fragments =======>   <------------- DONE
  *   refused                           <------------- DONE (a code, 0 bytes)
- *   refused, ahead                    <------------- HALT
- *                STOP ------------>   <------------- DONE (a code, 0 bytes)
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
- *   exposer ends the exposure         <------------- HALT (of a put), DONE
+ *   exposure of a get ends            <------------- DONE (so many bytes)
+ *   refused ahead, or exposure of a put ends   <---- HALT
+ *                STOP ------------>   <------------- DONE (a code, bytes)
  *
  * Only a put that cannot be cancelled sends its first fragments ahead, because
  * MPI cannot cancel sends: sends to a silent peer keep the user's memory in
- * use. Such fragments are at most AMG_MPI_AHEAD_MAX long, so that an exposer
- * that refuses the put has memory to receive them into; longer fragments would
- * not be faster. Without sending ahead, 64 KiB took 1.2 times as long.
+ * use. Such fragments have at most AMG_MPI_AHEAD_MAX bytes, so that an exposer
+ * that refuses the put has memory to receive them; longer ones are not faster.
+ * Without sending ahead, 64 KiB took 1.2 times as long.
  *
- * A message of a peer is accepted only if it fits a transfer that waits for it;
- * other messages are dropped with one warning.
+ * A message that fits no waiting transfer is dropped with one warning; a HALT,
+ * or a DONE without a transfer, silently, as our STOP may have come too late.
  *
  * A transfer by messages lives until the peer's last message, because the peer
  * may use the transfer's cookie and tag until then; a transfer through a window
  * lives until MPI has completed it. A cancelled operation ends earlier, as soon
  * as MPI no longer uses the user's memory: a put when its last fragment was
  * sent, a get when its receives were cancelled. A cancelled get gives the peer
- * GRACE_MS to answer how much is in flight, and then cancels its receives;
- * later fragments are received into memory that is never read. A transfer that
- * cancelled its receives without an answer is withdrawn.
+ * GRACE_MS to answer how much is in flight, and to deliver that. Then the get
+ * is withdrawn: it cancels its receives, and receives later fragments into
+ * memory that is never read.
  *
- * At most AMG_MPI_TRANSFERS are in flight to a peer; others wait in order. */
+ * At most AMG_MPI_TRANSFERS transfers are in flight to a peer; others queue. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@
 
 enum { GRACE_MS = 2000 }; /* far above a round trip, short for a user */
 
-/* The queue of transfers to the same peer. */
+/* The queue of all transfers to the peer of `transfer`. */
 static struct amg_flow_peer *transfer_queue(
     struct amg_mpi_domain *domain, const struct amg_mpi_transfer *transfer)
 {
@@ -110,7 +110,7 @@ void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     transfer_list_locked(domain, amg_mpi_transfer_of(next));
 }
 
-/* Receives fragments in flight to a get that cancelled its receives. */
+/* Ends the operation of a withdrawn get, and receives its late fragments. */
 static void late_discard_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -127,7 +127,7 @@ static void late_discard_locked(
         pipeline, transfer->scratch, transfer->request.len);
 }
 
-/* Sends STOP: no fragment follows. Uses `msgbuf`, or one of the pool. */
+/* Sends STOP, to end early. Uses `msgbuf`; NULL: gets another msgbuf. */
 static void stop_send_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, struct amg_mpi_msgbuf *msgbuf)
 {
@@ -150,7 +150,7 @@ static void stop_send_locked(struct amg_mpi_domain *domain,
     transfer->is_stopped = true;
 }
 
-/* Cancels the receives of a cancelled get whose peer did not answer in time. */
+/* Withdraws a cancelled get whose bytes have not come in time. */
 static void receives_withdraw_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -219,8 +219,8 @@ void amg_mpi_transfer_cancel_locked(
     }
 }
 
-/* The transfer in slot `i` of the table if its operation has not ended, and is
- * of `ep` (NULL: any). */
+/* The transfer in slot `i` of the table, or NULL if its operation has ended or
+ * it is not of `ep` (NULL: any endpoint). */
 static struct amg_mpi_transfer *posted_at(const struct amg_mpi_domain *domain,
     uint32_t i, const struct amg_mpi_ep *ep)
 {
@@ -270,7 +270,7 @@ void amg_mpi_transfers_abandon_locked(
 
         if (transfer == NULL)
             continue;
-        if (!transfer->is_rma) { /* posted requests may still use the list */
+        if (!transfer->is_rma) { /* no further use of the user's segments */
             transfer->pipeline.is_abandoned = true;
             amg_mpi_pipeline_stop(
                 &transfer->pipeline, transfer->pipeline.posted);
@@ -319,7 +319,7 @@ static enum amg_mpi_kind message_write(const struct amg_mpi_transfer *transfer,
     return AMG_MPI_PUT_NOW;
 }
 
-/* Sends the first message. HG_NOMEM: nothing was sent. */
+/* Sends the first message, or acquires an access. Error: nothing was sent. */
 static hg_return_t transfer_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -344,9 +344,9 @@ static hg_return_t transfer_start_locked(
         return rc;
     }
     kind = message_write(transfer, msgbuf, &body_len);
-    /* A single get sends its request before it posts receives, so that its peer
-     * can start; with several gets, fragments might arrive before the
-     * receives, which costs more. */
+    /* If no other transfer moves, a get sends its request before it posts
+     * receives, so that its peer can start; else fragments might arrive before
+     * the receives, which costs more. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->transfers.moving))
         amg_mpi_pipeline_post(pipeline, domain);
@@ -404,8 +404,8 @@ static hg_return_t transfer_post_locked(
     return rc;
 }
 
-/* `remote` comes from a descriptor and may be wrong; an exposer refuses
- * fragments that are too long for its bounce buffers. */
+/* Fragment length. `remote`, from a descriptor, may be wrong: then the exposer
+ * refuses fragments too long for its bounce buffers. */
 static uint32_t fragment_len_choose(const struct amg_mpi_domain *domain,
     const struct amg_seg_iter *local, const struct amg_seg_iter *remote,
     uint64_t len)

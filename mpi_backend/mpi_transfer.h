@@ -15,16 +15,16 @@ enum amg_mpi_transfer_state {
     /* by messages */
     AMG_MPI_TRANSFER_REQUESTED, /* the first message was sent */
     AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
-    AMG_MPI_TRANSFER_ANSWERED,  /* the peer's last message was received */
+    AMG_MPI_TRANSFER_ANSWERED,  /* the last message came, or none will */
     /* through a window: mpi_rma_op.c */
-    AMG_MPI_TRANSFER_ACQUIRING, /* the descriptor is being read */
+    AMG_MPI_TRANSFER_ACQUIRING, /* the exposer's descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
     AMG_MPI_TRANSFER_SYNCING,   /* SYNC asks the target to make progress */
-    AMG_MPI_TRANSFER_FLUSHING,  /* a flush, once no fragment is in flight */
+    AMG_MPI_TRANSFER_FLUSHING,  /* a flush follows the last fragment */
     AMG_MPI_TRANSFER_STATE_COUNT
 };
 
-/* From the pool; in the table of transfers until it ends. */
+/* A put or get, from the pool; in the table `transfers.all` until freed. */
 struct amg_mpi_transfer {
     struct amg_link link; /* the peer's queue, transfers.moving or rma->ops */
     struct amg_mpi_ep *ep;
@@ -33,10 +33,10 @@ struct amg_mpi_transfer {
     uint32_t cookie;
     int rank;               /* the target */
     uint8_t context;        /* the target's */
-    uint8_t origin_context; /* where answers go; the endpoint may be closed */
+    uint8_t origin_context; /* where answers go, also if `ep` is closed */
     bool is_put;
     bool is_rma;   /* through a window; decided before the post */
-    bool is_small; /* moves inside of messages */
+    bool is_small; /* all bytes move inside of one message */
     bool is_ahead; /* a put that sends its first fragments before PUT_READY */
     bool is_cancelled;    /* by the poster, or on an error; see deadline_ns */
     bool is_stopped;      /* STOP was sent */
@@ -51,8 +51,8 @@ struct amg_mpi_transfer {
     };
 };
 
-/* An access of a peer by messages, in progress. From the pool; on the lists of
- * its domain and of its memory. */
+/* An access of a peer by messages, in progress. From the pool; on the list of
+ * its domain and, unless refused, of its memory. */
 struct amg_mpi_access {
     struct amg_link link;     /* domain->accesses */
     struct amg_link mem_link; /* mem->accesses */
@@ -60,7 +60,7 @@ struct amg_mpi_access {
     uint8_t context;          /* of the initiator, for the answers */
     bool is_put;
     bool is_halted;   /* the memory is being unregistered */
-    bool is_notified; /* the initiator was told; of a get: by DONE */
+    bool is_notified; /* HALT was sent or STOP came; of a get: DONE sent */
     bool is_stopped;  /* the initiator has sent STOP */
     hg_return_t code; /* HG_SUCCESS, or why the access was refused */
     struct amg_mpi_pipeline pipeline;
@@ -75,7 +75,7 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
-/* The transfer ends early: it waits at most GRACE_MS for its peer. */
+/* Makes the transfer end early: it waits at most GRACE_MS for its peer. */
 void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
@@ -114,8 +114,7 @@ void amg_mpi_transfer_on_done_locked(
 void amg_mpi_transfer_on_halt_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Continues a transfer of the moving list; may remove only that transfer.
- */
+/* Continues a transfer of the moving list; may unlist only that transfer. */
 void amg_mpi_transfer_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 

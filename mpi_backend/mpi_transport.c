@@ -26,10 +26,10 @@
 #include "transport/state.h"
 
 enum {
-    MESSAGE_LEN_MIN = 256, /* fits all messages of the driver */
+    MESSAGE_LEN_MIN = 256, /* all messages of the driver fit */
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
-    TRANSFERS_MADE = 16, /* kept ready from the start */
+    TRANSFERS_MADE = 16, /* allocated at open */
     /* Longest bulk data inside a message, in eager lengths: beyond 8 KiB, such
      * a message takes twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
@@ -210,10 +210,10 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 }
 
 /* MPI_Finalize begins, and would hang with posted receives: stops all domains.
- * Ranks that close their classes normally wait for this rank, which sends
- * DISCONNECT and refuses requests until they have closed. The program gets no
- * warning for a class that all ranks have ended: an instance of Margo lives
- * while it is referenced, and a C++ engine until its block ends. */
+ * Ranks that close their classes before MPI_Finalize wait for this rank, which
+ * sends DISCONNECT and refuses requests until they have closed. A class that
+ * all ranks have ended is no fault, so it is not logged: an instance of Margo
+ * lives while it is referenced, and a C++ engine until its block ends. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -353,7 +353,7 @@ static hg_return_t transport_open(
     domain->calls.lock = domain->lock;
     amg_mpi_comm_unlock(&comm);
     if (rc != HG_SUCCESS) {
-        /* MPI may still use memory of the domain. */
+        /* The domain is not freed: MPI may still use its memory. */
         amg_mpi_place_leave(comm.place);
         amg_mpi_comm_close(&comm, false);
         return rc;
@@ -381,7 +381,7 @@ static void transport_limits(
         .is_user_bound = domain->comm.thread_level != MPI_THREAD_MULTIPLE};
 }
 
-/* Number of messages of a list to a rank. */
+/* Number of messages to a rank in a list. */
 static size_t msgbufs_count(const struct amg_list *list, uint32_t rank)
 {
     struct amg_link *link = amg_list_first(list);
@@ -445,7 +445,7 @@ static size_t msgbufs_taken_locked(const struct amg_mpi_domain *domain)
     return domain->msgbufs.count - home;
 }
 
-/* Makes no MPI call. A dead domain sends and receives nothing any more. */
+/* Makes no MPI call. Leaves out peers of a dead domain, which sends nothing. */
 static void transport_write_state(
     struct amg_domain *base, struct amg_state *state)
 {
@@ -550,8 +550,8 @@ static int ep_wait_fd(const struct amg_ep *ep)
     return -1;
 }
 
-/* A message that another thread's post has kept since the last poll must leave
- * before this thread sleeps. */
+/* False: a message, kept by another thread's post since the last poll, must
+ * leave before this thread sleeps. */
 static bool ep_arm(struct amg_ep *ep)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
@@ -563,7 +563,7 @@ static bool ep_arm(struct amg_ep *ep)
     return !is_kept;
 }
 
-/* amg_limits.must_yield has this information. */
+/* amg_limits.must_yield tells of oversubscription instead. */
 static bool ep_is_oversubscribed(struct amg_ep *ep)
 {
     (void)ep;

@@ -8,11 +8,11 @@
  *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  the context of the sender, to which answers go
  *   credits  number of released one-way requests of the receiver
- *   cookie   index of the call or transfer in the tables of its origin, and a
- *            generation of ten bits (transport/table.h). No other call or
- *            transfer has the cookie until the last answer has come; 4 million
- *            may be open. Of the DISCONNECT kinds: see mpi_disconnect_tree.h;
- *            of CREDIT: a note of flow control (transport/flow.h); of PACK: the
+ *   cookie   index in the origin's table of calls or of transfers, and a
+ *            generation of ten bits (transport/table.h). No other entry of that
+ *            table has the cookie until the last answer has come; a table has
+ *            up to 4 million. In the DISCONNECT kinds: mpi_disconnect_tree.h;
+ *            in CREDIT: a note of flow control (transport/flow.h); in PACK: the
  *            number of calls
  *
  *   kind            from       body, amg_mpi_*       means
@@ -45,8 +45,8 @@
  *   DISCONNECT_ASK      parent -                     which ranks are missing?
  *   DISCONNECT_MISSING  child  missing               the missing ranks
  *
- * Integers have the byte order of the machine: all ranks of a job have the
- * same. Fragments of large transfers are messages without a header, on the
+ * Integers have the byte order of the machine: all ranks of a job share one
+ * order. Fragments of large transfers are messages without a header, on the
  * communicator `data`, with the tag of their transfer. Long messages, which
  * LONG announces, use that communicator, too, with higher tags, each of which
  * is a queue (mpi_long.c). */
@@ -103,7 +103,7 @@ struct amg_mpi_refuse {
 /* An announcement and its long message have the same context and cookie, and go
  * to the same endpoint. */
 struct amg_mpi_long {
-    uint32_t len;    /* with its header */
+    uint32_t len;    /* of the long message, with its header */
     uint8_t kind;    /* REQUEST, ONEWAY or REPLY */
     uint8_t context; /* to which the announcement goes */
     uint16_t unused;
@@ -118,8 +118,7 @@ struct amg_mpi_key {
     uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };
 
-/* The initiator chooses the fragment length: both sides cut at the same places.
- */
+/* The initiator chooses the fragment length, so that both sides cut alike. */
 struct amg_mpi_bulk_request {
     struct amg_mpi_key key;
     uint32_t segment;
@@ -131,7 +130,7 @@ struct amg_mpi_bulk_request {
 struct amg_mpi_done {
     uint32_t code;
     uint32_t unused;
-    uint64_t len; /* from the start: whole fragments, or all */
+    uint64_t len; /* bytes from the start that move: whole fragments, or all */
 };
 
 struct amg_mpi_stop {
@@ -152,7 +151,7 @@ struct amg_mpi_sync {
 /* Ranks that are not closing, or do not answer. */
 struct amg_mpi_missing {
     uint32_t count;
-    uint32_t unasked; /* ranks below those that do not answer */
+    uint32_t unasked; /* ranks in the subtrees of those that do not answer */
     uint32_t ranks[AMG_MPI_NAMED_MAX]; /* the lowest ones */
 };
 

@@ -463,7 +463,7 @@ static bool is_named_nic(
     return name != NULL && strcmp(name, bind->given) == 0;
 }
 
-/* Is the result `name` the stack? ofi_select.c tells the meaning of '!'. */
+/* Is `name` the stack, or (unless that ends in '!') the stack with layers? */
 static bool is_stack(const char *name, const char *stack)
 {
     size_t len = strcspn(stack, "!");
@@ -472,7 +472,7 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* The result of one stack with the lowest rank; of equal results, the first. */
+/* The lowest-ranked result of one stack; of equal results, the first. */
 static const struct fi_info *stack_best(const struct amg_ofi_bind_addr *bind,
     const struct fi_info *all, const char *stack, bool by_nic)
 {

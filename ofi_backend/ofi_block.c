@@ -2,10 +2,10 @@
 /* Registered memory.
  *
  * If the driver may choose the keys of memory, the driver counts up from a
- * random number of at least 256 (Slingshot reserves smaller keys). So the key
- * of freed memory, or of a former process at this address, does not soon name
- * other memory. If the provider ties memory to the endpoint (FI_MR_ENDPOINT),
- * the memory has its key only after the driver has bound and enabled it. */
+ * random number, so that the key of freed memory, or of a former process at
+ * this address, does not soon name other memory. Keys of under 4 bytes mostly
+ * start at 256: Slingshot reserves smaller keys. If memory is tied to the
+ * endpoint (FI_MR_ENDPOINT), its key exists once it is bound and enabled. */
 #include "ofi_backend/ofi_ep.h"
 
 #include "base/assert.h"
@@ -38,7 +38,7 @@ static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
     return code;
 }
 
-/* Some providers register only memory that has pages. */
+/* Gives the memory pages, if the provider registers only memory with pages. */
 static hg_return_t pages_back(const struct amg_ofi_domain *domain,
     const void *base, uint64_t len, uint64_t access)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the calls of libfabric; the driver calls libfabric only through it.
  *
- * A test may replace the table (amg_ofi_call_set(), while no domain is open),
+ * While no domain is open, a test may replace the table by amg_ofi_call_set(),
  * to see or change every call. A slot does the same as the call of that name in
  * libfabric's manual; other slots have a comment. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
@@ -73,7 +73,7 @@ struct amg_ofi_call {
 /* Table in use. */
 extern const struct amg_ofi_call *amg_ofi_call;
 
-/* Replaces the table, while no domain is open. NULL: the calls of libfabric. */
+/* Replaces the table. No domain may be open. NULL: the calls of libfabric. */
 void amg_ofi_call_set(const struct amg_ofi_call *call);
 
 /* Logs a failed call of libfabric, and returns HG's code for libfabric's

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The close of a domain, of its endpoints, and of exposed memory: each close
- * waits for messages, reads and writes in flight.
+/* Closes: of a domain, which waits for messages, reads and writes in flight; of
+ * endpoints, for their reads and writes; of exposed memory, for its leases.
  *
  * Processes may come and go at any time. Before a process closes, it waits
  * until its messages have left; then it sends DISCONNECT to all connected
  * peers, which ends the peers' operations with that process.
  *
  * Ranks of a job close together: another transport tells each rank when all
- * ranks may end. A rank is quiet when its messages have left, and all peers
- * have answered and returned its credits. From then on the rank sends no
+ * ranks may end. A rank has quiesced when its messages have left, and all peers
+ * have answered and returned its credits. From then on that rank sends no
  * DISCONNECT, and logs no loss of a peer.
  *
  * If memory is bound to the endpoint, the provider closes the endpoint only
@@ -70,7 +70,7 @@ static bool is_sending(void *arg)
            !amg_packer_is_empty(&domain->packer);
 }
 
-/* Without an open context no thread polls, and no REVOKE would be answered. */
+/* Returns idle leases after the last context: no poll would answer REVOKE. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);

@@ -103,7 +103,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_peer_unref_locked(peer);
 }
 
-/* False: no room, no memory, or a failed post that lost the peer. */
+/* Posts CONNECT or ACCEPT. False: no room or memory, or the peer was lost. */
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -182,7 +182,7 @@ static hg_return_t peer_insert_locked(struct amg_peer *peer)
     return HG_ADDRNOTAVAIL;
 }
 
-/* Sends the owed CONNECT and ACCEPT. False: no room, or the peer is lost. */
+/* Sends the CONNECT and ACCEPT due. False: not sent, or the peer is lost. */
 static bool connect_try_locked(struct amg_peer *peer)
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
@@ -285,7 +285,7 @@ bool amg_ofi_connect_prove_locked(struct amg_peer *peer)
     return true;
 }
 
-/* A CONNECT of another version may be shorter or longer. */
+/* Copies a CONNECT or ACCEPT, whose length differs between versions. */
 static struct amg_ofi_connect connect_read(
     const unsigned char *body, uint32_t len)
 {
@@ -365,7 +365,7 @@ static void claim_note_locked(
     peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* Missing messages may be in flight: the ACCEPT to our CONNECT tells. */
+    /* Missing messages may be in flight: the ACCEPT to a new CONNECT tells. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->conn.sent) &&
         peer->conn.connect_tick != domain->clock.tick)
@@ -378,7 +378,7 @@ static void claim_note_locked(
     amg_ofi_peer_set_pending_locked(peer);
 }
 
-/* May an ACCEPT be owed? A peer without an answer asks again in a second. */
+/* May the peer get an ACCEPT? If not, the peer repeats CONNECT in a second. */
 static bool may_accept(const struct amg_peer *peer)
 {
     const struct amg_domain *base = &peer->domain->base;
@@ -453,8 +453,8 @@ void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
     amg_ofi_connect_lost_locked(message->peer, NULL);
 }
 
-/* Sends messages that wait for the peer, until the provider has no room. True:
- * a message was sent. */
+/* Sends what waits for the peer, until the provider has no room. True: a
+ * message of `unsent` was sent. */
 static bool send_try_locked(struct amg_peer *peer)
 {
     bool has_left = false;

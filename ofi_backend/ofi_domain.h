@@ -21,10 +21,10 @@
  *     a request           its credits     the peer's program answers or
  *                                         releases the request
  *   lease of a peer's memory; without a lease, a transfer goes by messages
- *     a transfer          4,096           the transfer ends
+ *     a transfer          4,096           the lease is returned
  *   unanswered message to a peer
  *     a put or get        16              the peer makes progress
- *   room of the provider; requests also wait for the end of a long request
+ *   room of the provider; a request also waits while a long one is sent
  *     a message or read   the provider's  the provider has moved the bytes
  *
  * Work that waits for a resource of this table holds at most resources of
@@ -57,7 +57,7 @@ enum {
     AMG_OFI_WHEEL = 16, /* more than the ticks between two checks of a peer */
 };
 
-/* State of a put or get, behind enum amg_call_state; PTR is the transfer. */
+/* A put or get, beyond enum amg_call_state; amg_call_ptr(): transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
@@ -70,7 +70,7 @@ enum { AMG_OFI_BY_TOKEN, AMG_OFI_BY_ADDR, AMG_OFI_INDEXES };
 struct amg_ofi_index {
     struct amg_peer **buckets;
     uint32_t mask;  /* buckets - 1 */
-    uint32_t count; /* peers in it */
+    uint32_t count; /* peers in the index */
 };
 
 /* Links of a sent call in the list of its peer: indices in the table of calls,
@@ -99,16 +99,16 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
     AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
     AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* other version or length; an ACCEPT tells */
+    AMG_OFI_PEER_INCOMPATIBLE, /* message_max or version differs; gets ACCEPT */
     AMG_OFI_PEER_STATES
 };
 
-/* A connect() that tests whether a host refuses (ofi_tcp_state.c). */
+/* A connect() that tests whether a host refuses the port (ofi_tcp_state.c). */
 struct amg_ofi_probe {
     unsigned tick;    /* no probe before this tick */
     int fd;           /* -1: none */
     int error;        /* errno of the last probe */
-    uint8_t wait;     /* ticks between the last two probes */
+    uint8_t wait;     /* ticks between probes that are not refused */
     uint8_t refusals; /* since the peer's last answer */
 };
 
@@ -124,7 +124,7 @@ struct amg_peer {
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */
     fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;   /* owns slots in our tables */
+    uint32_t number;   /* names the peer, as owner, in our tables */
     int broken;        /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     bool is_stale;   /* the address is to be inserted anew */
@@ -133,43 +133,43 @@ struct amg_peer {
     struct amg_watched watched;
     struct amg_flow_peer calls;
     struct amg_list unsent;      /* msgbufs, oldest first */
-    struct amg_pack_peer packed; /* the kept message, behind `unsent` */
+    struct amg_pack_peer packed; /* may take more calls; follows `unsent` */
     struct amg_link pending;
     struct amg_list sends;    /* msgbufs in flight, by post.waiting */
     unsigned posts_in_flight; /* sends, reads and writes */
-    unsigned overtakable;     /* sends that later requests must not pass */
+    unsigned overtakable;     /* long requests in flight; others wait */
     struct {                  /* ofi_connect.c */
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
         uint64_t incarnation; /* 0: not known */
         uint32_t epoch; /* counts losses of the peer, to recognise messages of
                            earlier connections: no message lasts 2^32 losses */
-        /* Messages of the connection, as CONNECT and ACCEPT compare them. */
+        /* Counts of messages on the connection, for CONNECT and ACCEPT. */
         uint32_t sent;     /* posted with `my_token` */
         uint32_t sending;  /* part of `sent` that the provider still sends */
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
         uint32_t short_sent;   /* `sent` at the CONNECT of short_seq */
-        uint16_t short_seq; /* CONNECT whose ACCEPT lacked messages; 0: none */
+        uint16_t short_seq;    /* CONNECT whose ACCEPT counted fewer; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */
         bool owes_accept;
-        uint8_t tries;         /* failed posts of a CONNECT or ACCEPT */
+        uint8_t tries;         /* failed posts of CONNECT or ACCEPT in a row */
         uint8_t extensions;    /* of the deadline of the first CONNECT */
         unsigned connect_tick; /* when our last CONNECT left */
-        uint64_t deadline_ns;  /* of amg_ofi_clock_ns() */
+        uint64_t deadline_ns;  /* for what waits, by amg_ofi_clock_ns() */
         uint64_t retry_ns;     /* no CONNECT or ACCEPT before this; 0: now */
     } conn;
     struct {                   /* ofi_msg.c */
         uint16_t limit;        /* most requests that the peer takes at once */
-        uint16_t first;        /* requests that the peer takes at first */
+        uint16_t first;        /* our credits at the peer from the start */
         uint32_t open;         /* requests of the peer that are not answered */
         uint32_t open_longs;   /* long ones among `open` */
         uint16_t long_limit;   /* long requests that the peer takes at once */
         uint16_t longs;        /* our long requests, from get_long_buf() on */
-        uint16_t long_oneways; /* of `longs`; until all credits are back */
-        uint32_t asked;        /* our calls: index of the newest, plus 1 */
+        uint16_t long_oneways; /* in `longs` until all credits are back */
+        uint32_t asked;        /* newest open call: index plus 1; 0: none */
         uint8_t context; /* context that the peer's last request came from */
     } requests;
     unsigned tcp_tick; /* clock.tcp_tick when look.tcp_states was set */
@@ -184,7 +184,7 @@ struct amg_peer {
     struct {                       /* ofi_transfer.c, ofi_lease.c, ofi_mem.c */
         struct amg_list transfers; /* our puts and gets */
         struct amg_list blocked;   /* transfers that wait for `unanswered` */
-        unsigned unanswered;       /* messages of puts and gets */
+        unsigned unanswered;       /* messages of our puts and gets */
         struct amg_list leases;    /* ours, of the peer's memory */
         struct amg_list grants;    /* the peer's leases of our memory */
         uint32_t granted;          /* leases of our memory that the peer has */
@@ -239,8 +239,8 @@ struct amg_ofi_ep {
     bool is_armed;           /* a thread may block on wait_fd */
     bool is_joined;          /* the epoll has the queue's descriptor */
     unsigned armed_tick;     /* when a thread blocked last */
-    bool is_woken;
-    uint64_t wait_ns;       /* time that the timer was set to */
+    bool is_woken;           /* event_fd was signalled */
+    uint64_t wait_ns;        /* time that the timer was set to */
     unsigned rma_in_flight; /* reads and writes of this endpoint's operations */
 };
 
@@ -250,9 +250,9 @@ enum { AMG_OFI_SEEN = 64 };
 struct amg_ofi_receive {
     struct amg_ofi_work work;
     unsigned char *bytes;
-    struct amg_ofi_block *block; /* the registered block that has `bytes` */
-    bool is_posted;              /* the provider may still choose it */
-    bool is_withdrawn; /* cancelled or not posted; messages may still come */
+    struct amg_ofi_block *block; /* the block that has `bytes` */
+    bool is_posted;              /* the provider may still fill the buffer */
+    bool is_withdrawn; /* cancelled (late messages may come), or refused */
     bool wants_post;   /* to be posted when the provider has room */
     size_t end;        /* of the farthest message */
     size_t sum;        /* bytes of all messages in the buffer */
@@ -275,7 +275,7 @@ struct amg_ofi_facts {
     size_t iov_max;
     size_t rma_iov_max;
     uint64_t key_max;   /* largest key that the driver may choose */
-    uint64_t piece_len; /* bytes of one read or write */
+    uint64_t piece_len; /* most bytes of one read or write */
 };
 
 /* Owned by core, from open to close. */
@@ -285,9 +285,9 @@ struct amg_ofi_domain {
     struct amg_ofi_facts facts;
     uint64_t incarnation; /* of this domain; never 0 */
     uint32_t message_len; /* of an eager message, with our header */
-    uint32_t message_max; /* of the longest message, except long ones */
+    uint32_t message_max; /* of the longest message that is not long */
     uint32_t receive_max; /* of the longest message that may come */
-    uint16_t long_limit;  /* long requests that each peer may have; 0: none */
+    uint16_t long_limit;  /* long requests that each peer may have here */
     uint32_t max_contexts;
     uint64_t connect_ns; /* time for a peer to answer */
     bool is_listening;
@@ -313,7 +313,7 @@ struct amg_ofi_domain {
     } fi;
     struct { /* ofi_receive.c: buffers for messages that come */
         struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
-        struct amg_ofi_block *block; /* the newest one */
+        struct amg_ofi_block *block; /* the newest block */
         unsigned replaced_count;     /* blocks added to the first one */
         bool wants_receive; /* a buffer was not posted for lack of room */
     } in;
@@ -369,7 +369,7 @@ struct amg_ofi_domain {
         unsigned polls;
         unsigned tick;    /* counts intervals of 0.1 s */
         uint64_t tick_ns; /* end of the current tick */
-        uint64_t away_ns; /* time without polls, which deadlines do not count */
+        uint64_t away_ns; /* part of the time without polls: not in deadlines */
         unsigned tcp_tick; /* ofi_tcp_state.c: the next look at connections */
     } clock;
 };
@@ -391,7 +391,7 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     return amg_ofi_domain_of(ep->base.domain);
 }
 
-/* Bytes for the body of a PACK and its arrivals; equal at all our peers. */
+/* Room for the body of a PACK and its arrivals; all our peers have the same. */
 static inline uint32_t amg_ofi_pack_room(const struct amg_ofi_domain *domain)
 {
     return (domain->message_max - (uint32_t)sizeof(struct amg_ofi_header)) /
@@ -405,9 +405,9 @@ static inline uint32_t amg_ofi_pack_len(const struct amg_ofi_domain *domain)
            AMG_PACK_ALIGN;
 }
 
-/* Choice of the provider that an init string names (ofi_select.c), from its
- * address (ofi_bind_addr.c) and the environment of the job (ofi_env.c);
- * addresses as text (ofi_peer.c). */
+/* The functions below choose the provider that an init string names
+ * (ofi_select.c), by the string's address (ofi_bind_addr.c) and the environment
+ * of the job (ofi_env.c), and read and write addresses (ofi_peer.c). */
 
 static inline bool amg_ofi_format_is_ip(uint32_t format)
 {
@@ -451,9 +451,9 @@ hg_return_t amg_ofi_bind_addr_read(
  * the name, the provider gets the name. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* The best of libfabric's results for the first stack that fits; of equal
- * results, that of the NIC nearest to this process, or the first. With `by_nic`
- * only results of the NIC that the user named. NULL: none fits. */
+/* The best of libfabric's results for `stack`, one name of ofi_select.c; of
+ * equal results, that of the NIC nearest to this process, or the first. With
+ * `by_nic` only results of the NIC that the user named. NULL: none fits. */
 const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
     const char *stack, bool by_nic);
@@ -477,7 +477,7 @@ struct amg_ofi_auth {
     char device[AMG_OFI_DEVICE_CAP]; /* NIC that the key is for; "": any */
 };
 
-/* `how->nic.auth_key`, or on Slingshot the key of the job's list that
+/* Reads `how->nic.auth_key`, or on Slingshot the key of the job's list that
  * AMALGAM_SLINGSHOT_VNI chooses. `device`: the NIC that the user named, or "".
  * HG_INVALID_ARG; the log says why. */
 hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
@@ -492,7 +492,7 @@ const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text);
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info);
 
-/* Peers that the queues have room for: set by the user, or the job's size. */
+/* Expected peers: as the user has set, or the job's size; at least 256. */
 unsigned amg_ofi_env_universe(void);
 
 /* For tests: the next fi_getinfo() counts as the first one. */
@@ -502,9 +502,9 @@ void amg_ofi_env_forget(void);
 void amg_ofi_addrstr_write(const struct amg_ofi_facts *facts, const void *addr,
     size_t len, char *ret_text);
 
-/* Address in `text`, at most AMG_OFI_ADDR_MAX bytes. HG_INVALID_ARG: no
- * address; HG_ADDRNOTAVAIL: another stack, or an unknown host; the log says
- * why. */
+/* Reads the address in `text`, of at most AMG_OFI_ADDR_MAX bytes.
+ * HG_INVALID_ARG: no address; HG_ADDRNOTAVAIL: another stack, or an unknown
+ * host; the log says why. */
 hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
     const char *text, void *ret_addr, uint16_t *ret_len);
 
@@ -513,9 +513,9 @@ hg_return_t amg_ofi_addrstr_read(const struct amg_ofi_facts *facts,
 bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
     const void *addr, size_t len, size_t own_len);
 
-/* Chooses by `how` (protocol, info, ip_subnet, addr_format, auth_key). The
- * caller frees the result by freeinfo. HG_INVALID_ARG: no such host, port or
- * interface; HG_OPNOTSUPPORTED: no such provider here; the log says more. */
+/* Chooses the provider by `how` (protocol, info, ip_subnet, addr_format,
+ * auth_key). freeinfo() frees the result. HG_INVALID_ARG: no such host, port or
+ * interface; HG_OPNOTSUPPORTED: no such provider; the log says more. */
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 

@@ -71,7 +71,7 @@ static const char *text_of(const char *name)
     return text == NULL ? "" : text;
 }
 
-/* Word number `index` of a list with commas; false: no word, or no room. */
+/* Copies word number `index` of a list with commas. False: none, or no room. */
 static bool word_read(
     const char *list, unsigned index, char *ret_word, size_t cap)
 {
@@ -88,7 +88,7 @@ static bool word_read(
     return true;
 }
 
-/* Reads the number, at most `max`, that ends with character `end`. */
+/* Reads a number of at most `max`, which the character `end` must follow. */
 static bool number_read(
     const char *text, char end, unsigned long max, unsigned long *ret_number)
 {

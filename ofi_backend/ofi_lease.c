@@ -2,7 +2,7 @@
 /* Leases: the right to access memory of a peer by the provider's reads and
  * writes.
  *
- * A transfer goes by messages if its runs are shorter than RUN_SHORT, or if it
+ * A transfer goes by messages if its runs average less than RUN_SHORT, or if it
  * is short and the memory is not leased yet. Any other transfer uses the lease
  * of the memory, or requests a lease. Memory that is exposed for one transfer,
  * as for most RPCs, is freed soon: its lease is returned before the transfer
@@ -28,9 +28,9 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    SHORT_LEN = 4096,   /* goes by a message, unless the memory is leased */
-    FIRST_MESSAGES = 2, /* for a first access: a pull of 16 KiB over tcp took
-                         * 42 us with a lease, and 31 us without */
+    SHORT_LEN = 4096,   /* up to this by messages, if no lease is open */
+    FIRST_MESSAGES = 2, /* most for a first access without a lease: 16 KiB over
+                         * tcp took 31 us, and 42 us with a lease */
     RUN_SHORT = 2048,   /* shortest run that is worth a segment of a post */
     IDLE_MAX = 64,      /* unused leases that are kept */
     ROWS_MAX = 1 << 24,
@@ -59,7 +59,7 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
     return hash ^ hash >> 32;
 }
 
-/* Was this memory accessed before? Records the access. */
+/* Was this memory accessed not long before? Records the access. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
     uint64_t *entry = &domain->leases.seen[hash % AMG_OFI_SEEN];
@@ -95,7 +95,7 @@ static void lease_free_locked(struct amg_ofi_lease *lease)
     amg_mem_free(lease);
 }
 
-/* False: no memory for the message. */
+/* Sends RETURN. False: no memory for the message. */
 static bool return_send_locked(const struct amg_ofi_lease *lease)
 {
     AMG_ASSERT_HELD_BIAS(&lease->peer->domain->lock);

@@ -7,7 +7,7 @@
  * and a provider's key for each segment, which would not fit into our key. So
  * a peer asks for a lease, and GRANT has a row with both for each segment:
  *
- *   LEASE -->  <-- GRANT, rows ...   (or DENY)   reads and writes   RETURN -->
+ *   LEASE -->  <-- GRANT (or DENY)  reads and writes  (<-- REVOKE)  RETURN -->
  *
  * So this process knows which peers may be reading or writing. Providers check
  * a key when an access begins, at best; closing a registration does not stop an
@@ -34,7 +34,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    GRANTS_MAX = 4096, /* to one peer; further transfers go by messages */
+    GRANTS_MAX = 4096, /* leases to one peer; beyond, it uses messages */
     PROBES = 64,       /* bytes that one system call reads */
 };
 
@@ -410,7 +410,7 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     access_answer_locked(message, rc);
 }
 
-/* Finds the grant from the oldest on, as peers mostly return the oldest. A
+/* Ends the grant, found from the oldest on: peers mostly return the oldest. A
  * RETURN without a grant has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {

@@ -83,7 +83,7 @@ static hg_return_t request_send_locked(
         msgbuf->peer->requests.long_oneways += msgbuf->is_counted;
     else if (!call_push_locked(msgbuf->peer, post->cookie, msgbuf->is_counted))
         return HG_NOMEM;
-    msgbuf->is_counted = false; /* from now on the call is counted */
+    msgbuf->is_counted = false; /* the call counts instead */
     msgbuf->header.cookie = post->cookie;
     amg_ofi_send_locked(msgbuf);
     return HG_SUCCESS;

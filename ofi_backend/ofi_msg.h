@@ -23,7 +23,7 @@ static inline struct amg_ofi_header *amg_ofi_header_of(
     return msgbuf->pack.count > 1 ? (void *)msgbuf->packed : &msgbuf->header;
 }
 
-/* HG_NOMEM, or the error of registering. */
+/* Allocates the first block. HG_NOMEM, or the error of registering. */
 hg_return_t amg_ofi_msgbuf_init_locked(struct amg_ofi_domain *domain);
 void amg_ofi_msgbuf_fini_locked(struct amg_ofi_domain *domain);
 
@@ -49,8 +49,8 @@ static inline void amg_ofi_msgbuf_end_locked(struct amg_ofi_msgbuf *msgbuf)
 /* Number of msgbufs that are not free. */
 size_t amg_ofi_msgbuf_taken_locked(const struct amg_ofi_domain *domain);
 
-/* Fills in the header, except its cookie, for a message of `body_len` bytes to
- * context `target`. Takes a reference to the peer for the msgbuf. */
+/* Fills in the header, except cookie and token, for a body of `body_len` bytes
+ * to context `target`. Takes a reference to the peer for the msgbuf. */
 void amg_ofi_send_address_locked(struct amg_ofi_msgbuf *msgbuf,
     struct amg_peer *peer, uint8_t context, uint8_t target,
     enum amg_ofi_kind kind, uint32_t body_len);

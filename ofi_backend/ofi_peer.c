@@ -24,8 +24,8 @@
  * The text of an address:
  *
  *   the provider's format     the text
- *   FI_SOCKADDR_IN            ofi+net://192.0.2.7:4242
- *   FI_SOCKADDR_IN6           ofi+net://[2001:db8::7]:4242
+ *   FI_SOCKADDR[_IN], IPv4    ofi+net://192.0.2.7:4242
+ *   FI_SOCKADDR[_IN6], IPv6   ofi+net://[2001:db8::7]:4242
  *   FI_ADDR_STR               ofi+shm://fi_shm://4711:0:0
  *   any other                 ofi+cxi://0x0011aabb..., its bytes in hex
  *

@@ -25,7 +25,7 @@ void amg_ofi_peer_set_state_locked(
     struct amg_peer *peer, enum amg_ofi_peer_state next);
 /* Address string of the peer, in the AMG_OFI_TEXT_CAP bytes of `ret_text`. */
 const char *amg_ofi_peer_text(const struct amg_peer *peer, char *ret_text);
-/* Writes the address string and, of a rank of this job, the rank, for logs. */
+/* Writes, for logs, the address string and, if known, the peer's rank. */
 const char *amg_ofi_peer_name(const struct amg_peer *peer, char *ret_text);
 /* Calls amg_calls_violation() for the peer. */
 static inline void amg_ofi_peer_violation(
@@ -34,14 +34,14 @@ static inline void amg_ofi_peer_violation(
     amg_calls_violation(&peer->domain->calls, &peer->calls, what, kind, number);
 }
 
-/* The clock of deadlines, which counts a part of a long time without polls. */
+/* The clock of deadlines: counts only a part of a long time without polls. */
 static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
 {
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* Makes a tick check the peer after `ticks` ticks; 0: when the peer's silence
- * begins to matter. */
+/* The peer is checked after `ticks` ticks; 0: when the peer's silence begins to
+ * matter. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
@@ -49,11 +49,11 @@ static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
     if (!AMG_LIKELY(peer->look.is_watched))
         amg_ofi_peer_look_in_locked(peer, 0);
 }
-/* The watched peer behind `peer`; if that is NULL, the first. NULL: no more. */
+/* The watched peer after `peer` (NULL: the first one). NULL: no more. */
 struct amg_peer *amg_ofi_peer_next_watched_locked(
     const struct amg_ofi_domain *domain, const struct amg_peer *peer);
 
-/* Has this process something to send to the peer? Then the deadline counts. */
+/* Is the peer CONNECTING, or something unsent? Then its deadline counts. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Do operations of this process wait for the peer? */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
@@ -61,12 +61,12 @@ bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
 void amg_ofi_peer_set_deadline(struct amg_peer *peer);
 /* Makes the next poll send all messages that wait for the peer. */
 void amg_ofi_peer_set_pending_locked(struct amg_peer *peer);
-/* Connects to an unknown peer; messages to that peer wait for the answer. */
+/* Connects to an UNKNOWN or CLAIMED peer; messages wait for the ACCEPT. */
 void amg_ofi_peer_connect_locked(struct amg_peer *peer);
 /* Checks by a CONNECT that the peer is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
-/* The indexes of peers. HG_NOMEM, HG_OPNOTSUPPORTED: this system gives no
+/* The indexes of peers. HG_NOMEM; HG_OPNOTSUPPORTED: this system gives no
  * random numbers. */
 hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain);
 /* Accepts zeroed memory. */
@@ -99,7 +99,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
     const struct amg_ofi_message *message);
 /* A message with the token of a peer that is not OPEN came: opens the peer.
- * False: the peer has not identified itself. */
+ * False: the token for the peer is not known. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
 
 /* Sends messages that wait for peers, or for room. */

@@ -4,9 +4,9 @@
  * A dead process is silent on most networks. So a process that waits for an
  * answer, and has received nothing for a second, sends CONNECT again: the
  * CONNECT fails if no process has the address; the ACCEPT has another token if
- * another process has it. A busy process answers late, without consequences. A
- * silent peer that no operation waits for gets a CONNECT every one or two
- * minutes, to free dead peers; ranks of the same job get none. */
+ * another process has the address. A busy process answers late, without
+ * consequences. A silent peer that no operation waits for gets a CONNECT every
+ * one or two minutes, to free dead peers; ranks of the same job get none. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ enum {
     EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
     BATCH = 16,          /* completions read at once */
-    POLLS_MIN = 10,      /* late polls before a deadline can end */
+    POLLS_MIN = 10,      /* late polls, at least, until a deadline ends */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 
@@ -256,8 +256,8 @@ static void peers_tick_locked(struct amg_ofi_domain *domain, uint64_t now_ns)
 }
 
 /* Time to leave out of deadlines. While no thread polls, answers are not
- * received, and no connection is made: only a part of that time counts, so that
- * deadlines end also if a program polls rarely. */
+ * received, and no connection is made: so only a part of that time counts, but
+ * enough that deadlines end even if a program polls rarely. */
 static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 {
     uint64_t late_ns = now_ns - domain->clock.tick_ns;
@@ -270,7 +270,7 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
                : 0;
 }
 
-/* Names peers that have been silent for long. */
+/* Logs the names of peers that have been silent for long. */
 static void silent_check_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);

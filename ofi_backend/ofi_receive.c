@@ -16,9 +16,9 @@
  * if its messages leave no gap, and the longest message no longer fits. A gap
  * may remain for ever, if the sender is gone or the provider skipped the bytes;
  * or the missing message comes when the sender's link is back. So after some
- * quiet time the buffer gets other memory, and the driver keeps the former
- * memory for late messages. Once there are REPLACED_MAX such blocks, the driver
- * waits longer, and posts the buffer with the same memory again. */
+ * time without messages the buffer gets other memory, and the driver keeps the
+ * former memory for late messages. Once there are REPLACED_MAX such blocks, the
+ * driver waits longer, and posts the buffer with the same memory again. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <string.h>
@@ -127,7 +127,7 @@ static bool is_filled(
                receive_len(domain) - receive->end < domain->receive_max);
 }
 
-/* Quiet time, in ticks, before the buffer is posted again. */
+/* Ticks without a message after which the buffer is posted again. */
 static unsigned quiet_ticks_of(
     const struct amg_ofi_domain *domain, const struct amg_ofi_receive *receive)
 {
@@ -247,8 +247,8 @@ static bool message_is_well_formed(
     return false;
 }
 
-/* Hands on the calls of a PACK. A call may lose the peer; the calls behind it
- * are then void. */
+/* Hands on the calls of a PACK. A call may lose the peer, which voids the calls
+ * after that one. */
 static void pack_read_locked(const struct amg_ofi_message *pack,
     struct amg_pack_iter *iter, struct amg_ofi_msgbuf *whole)
 {

@@ -7,7 +7,7 @@
 
 #include "ofi_backend/ofi_msg.h"
 
-enum { AMG_OFI_IOVS = 8 /* segments that one post names */ };
+enum { AMG_OFI_IOVS = 8 /* most segments that one post names */ };
 
 /* Exposed memory. Owned by core, from reg to unreg. */
 struct amg_ofi_mem {
@@ -155,7 +155,7 @@ void amg_ofi_leases_lost_locked(struct amg_peer *peer);
 
 /* Posts fragments while there is room. */
 void amg_ofi_transfer_move_locked(struct amg_ofi_transfer *transfer);
-/* Posts no more of the transfer, which ends when no read or write is left. */
+/* Posts no more of the transfer, which ends when its reads and writes have. */
 void amg_ofi_transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret);
 /* No read or write of the transfer will complete any more. */

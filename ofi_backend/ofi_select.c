@@ -7,7 +7,7 @@
  * the layer ofi_rxm adds them, which costs a fifth more time per message. The
  * "net" of 1.17, which became the "tcp" of 1.18, needs no such layer, but the
  * descriptor of its queue does not work (ofi_wait.c); so only users that name
- * "net" get it. Two peers need the same stack, so addresses name the stack.
+ * "net" get net. Two peers need the same stack, so addresses name the stack.
  *
  * The driver offers to meet all demands on memory (mr_mode) that it can, and
  * obeys those that libfabric returns. Once a provider is chosen, its name
@@ -444,7 +444,7 @@ static void versions_tell(char *ret_loaded, char *ret_built, size_t cap)
     snprintf(ret_built, cap, "%d.%d", FI_MAJOR_VERSION, FI_MINOR_VERSION);
 }
 
-/* All results of libfabric for this driver, for freeinfo; NULL: none. */
+/* Results of libfabric for this driver; the caller frees them. NULL: none. */
 static struct fi_info *select_all(void)
 {
     const struct amg_open how = {.info = ""};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message buffers (msgbufs), and their sends.
  *
- * There are as many msgbufs as were in use at once: outgoing messages, replies,
- * and requests of peers that the user has not released, which the credits
- * bound. An incoming message is copied out of its receive buffer (4 KiB in 0.1
- * us), so that a handler that keeps its request does not keep a whole buffer
- * from being posted again. Memory that no message filled is never touched.
+ * There are as many msgbufs as were once in use together: outgoing messages,
+ * replies, and requests of peers that the user has not released, which the
+ * credits bound. An incoming message is copied out of its receive buffer (4 KiB
+ * in 0.1 us), so that a handler that keeps its request does not occupy a whole
+ * buffer. Memory that no message filled is not touched, unless registered.
  *
  * Calls to one peer that the program posts between two polls, or while messages
  * wait for room, leave in one message (transport/pack.h); but not while a
- * thread blocks, as the next poll may be far off. The kept message follows all
+ * thread blocks, as the next poll may be far off. That message follows all
  * messages that wait for its peer.
  *
  * Providers keep short messages in order, but send long messages in pieces, or
@@ -19,13 +19,13 @@
  * so this wait cannot deadlock. Replies wait only if they share a message with
  * requests or follow waiting messages.
  *
- * A short message is injected: it has left when the post returns. A longer
- * message completes later. Any post may return EAGAIN, if the provider has no
- * room or no connection yet; then the message waits in the queue of its peer,
- * in order, and the polls try again. Messages to a peer that is not OPEN wait,
- * too. ofi_poll.c has the deadlines. A post that fails for good loses the peer,
- * but only in the next poll, so that no operation ends while its sender uses
- * it. */
+ * A short message, but no CONNECT or ACCEPT, is injected: it has left when the
+ * post returns. A longer message completes later. Any post may return EAGAIN,
+ * if the provider has no room or no connection yet; then the message waits in
+ * the queue of its peer, in order, and the polls try again. Messages to a peer
+ * that is not OPEN wait, too. ofi_poll.c has the deadlines. A post that fails
+ * for good loses the peer, but only in the next poll, so that no operation ends
+ * while its sender uses it. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static hg_return_t msgbufs_make_locked(struct amg_ofi_domain *domain,
 }
 
 /* Only the newest block has msgbufs left to cut. A long msgbuf has a block of
- * its own, behind the newest. */
+ * its own, second in the list. */
 static struct amg_ofi_msgbuf *msgbuf_make_locked(
     struct amg_ofi_domain *domain, bool is_long)
 {
@@ -204,7 +204,7 @@ static unsigned kind_of(const struct amg_ofi_header *header)
     return header->kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
 }
 
-/* Is the message counted in `sent`? Not a CONNECT: receivers count none. */
+/* Does `sent` count the message? Not a CONNECT, which no receiver counts. */
 static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
 {
     return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);

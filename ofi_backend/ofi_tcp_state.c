@@ -9,7 +9,7 @@
  * The host of a killed process refuses connections, which providers do not
  * report (rxm: EAGAIN without end). So if a silent peer has no connection, this
  * process connects to the peer's port (a probe), and closes the probe at once.
- * After two refusals no process listens at the port. */
+ * Two refusals mean that no process listens at the port. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@
 
 enum {
     LOOK_TICKS = 5, /* 0.5 s between two looks at the connections */
-    WAIT_MAX = 100, /* ticks; 10 s between two probes */
+    WAIT_MAX = 100, /* most ticks between two probes: 10 s */
 };
 
 /* 0: `fd` is no TCP connection, or a closed one. TCP doubles each time-out: the
@@ -65,7 +65,7 @@ static struct amg_peer *conn_peer(const struct amg_ofi_domain *domain, int fd)
     return amg_ofi_peer_find_locked(domain, addr, (uint16_t)len);
 }
 
-/* Is the connection dead, or not made at the deadline of its peer? */
+/* Is the connection dead, or not made shortly before its peer's deadline? */
 static bool is_over(const struct amg_peer *peer, unsigned state)
 {
     return state == AMG_OFI_TCP_DEAD ||

@@ -469,7 +469,7 @@ void amg_ofi_transfer_stop_locked(
     transfer->is_stopped = true;
     if (amg_link_is_listed(&transfer->link))
         amg_list_remove(&transfer->link); /* no longer waits for room */
-    /* A late answer to a message then touches no memory of the user. */
+    /* Gives up messages: late answers must not touch the user's memory. */
     while (transfer->lease == NULL && transfer->fragment_count > 0)
         fragment_give_up_locked(
             amg_container_of(amg_list_first(&transfer->fragments),

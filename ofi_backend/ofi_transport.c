@@ -34,7 +34,7 @@ static void domain_progress(struct amg_domain *base)
     amg_bias_unlock(&domain->lock);
 }
 
-/* A lease without a user is kept for later, and does not count as under way. */
+/* Leaves out leases without a user: unused ones are not under way. */
 static void peer_write_state_locked(
     const struct amg_peer *peer, struct amg_state *state)
 {
@@ -148,7 +148,7 @@ static void domain_set(
         _Alignof(struct amg_ofi_fragment));
 }
 
-/* Limits messages to the provider's longest, which is equal at all peers. */
+/* Sets lengths of messages by the provider's longest, equal at all peers. */
 static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->fi.info->ep_attr->max_msg_size;
@@ -352,7 +352,7 @@ static hg_return_t domain_open(
     if (rc == HG_SUCCESS) {
         domain->incarnation = amg_ofi_token_draw();
         domain->mems.salt = amg_ofi_token_draw();
-        /* A former process at this address used other keys. */
+        /* A former process at this address most likely used other keys. */
         domain->mems.next_key = amg_ofi_token_draw() & UINT32_MAX;
         rc = amg_ofi_select(how, &domain->fi.info, &domain->facts);
     }

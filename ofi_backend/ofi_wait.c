@@ -5,8 +5,8 @@
  * other contexts of this class signal when they find events for this context;
  * and a timer, which bounds every wait: for deadlines, and for a provider that
  * needs another poll, or lost a wake-up. The timer is short while operations
- * wait for room or are in flight, and a tenth of a second otherwise, which
- * costs an idle process ten wake-ups a second.
+ * wait for room or are in flight, credits are owed, or the descriptor is muted,
+ * and else a tenth of a second: ten wake-ups a second.
  *
  * The queue's descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays
  * readable for ever once it was readable. So the driver mutes (ignores) for a

@@ -5,10 +5,10 @@
  *       +------+---------+--------+---------+--------+-------+------+
  *       | kind | context | target | credits | cookie | token | body |
  *       +------+---------+--------+---------+--------+-------+------+
- *   kind     the high bits 101 and one of the kinds below
+ *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  context of the sender; an answer goes there
  *   target   context of the receiver
- *   credits  number of one-way requests of the receiver that were released
+ *   credits  number of released one-way requests of the receiver
  *   cookie   number of the call, fragment or lease in a table of its initiator,
  *            with a generation of ten bits (transport/table.h). The initiator
  *            keeps a cookie until the answer has come, also after a cancel; the
@@ -90,7 +90,7 @@ enum {
     AMG_OFI_MAGIC = 0xa0, /* the high bits of the first byte */
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
-    AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* of any version */
+    AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* shortest, any version */
     /* Length of a REQUEST, ONEWAY or REPLY with 64 KiB and all headers. */
     AMG_OFI_LONG_LEN = 65536 + 4096,
 };
@@ -115,7 +115,7 @@ struct amg_ofi_connect {
     uint16_t addr_len;
     uint64_t token;       /* for the receiver's messages; 0: incompatible */
     uint64_t incarnation; /* of the sender; not 0 */
-    uint32_t message_len; /* longest message of the sender, except long ones */
+    uint32_t message_len; /* longest message of the sender that is not long */
     uint16_t credits;     /* requests of the receiver that find room */
     uint16_t seq; /* number of the CONNECT; an ACCEPT has the number of the last
                    * CONNECT. Numbers repeat after 65,535 CONNECTs: 18 hours at

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which cores a thread may run on.
  *
- * The functions of this file call the system, not hwloc. With a machine from a
- * file, hwloc reports success and binds nothing. */
+ * The functions of this file call the system, not hwloc, because with a machine
+ * from a file hwloc reports success and binds nothing. */
 #include "affinity/bind.h"
 
 #include <ctype.h>
@@ -29,7 +29,7 @@ static struct amg_lock process_lock AMG_LOCK_KEPT;
 /* Publishes `process_binding`: release store after the binding was read,
  * acquire load before its use. */
 static atomic_bool process_is_read;
-/* Set by the first refusal: later refusals have the same cause. */
+/* Set by the first refusal; later ones, of the same cause, are not logged. */
 static atomic_bool has_warned;
 
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
@@ -75,7 +75,7 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
 
 /* The union of the places of all OpenMP threads, which is the binding that the
  * launcher gave. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not
- * asked, since the question may make it bind the calling thread. */
+ * asked, since the question may make that runtime bind the calling thread. */
 static void openmp_places(struct amg_cpuset *ret_set)
 {
     int (*const count)(void) =

@@ -5,8 +5,8 @@
 
 #include "affinity/policy.h"
 
-/* The binding that the launcher gave to this process; empty: not known. Read by
- * the first call, which must come before threads are started. Any thread. */
+/* The binding that the launcher gave to this process; empty: not known. The
+ * first call reads it, and must precede new threads; any thread may call. */
 const struct amg_cpuset *amg_bind_process(void);
 
 /* Pins the calling thread to the core of `slot`, or without a core to all cores
@@ -20,7 +20,7 @@ bool amg_bind_core_slot(const struct amg_machine *machine,
 int amg_bind_thread(int tid, const struct amg_cpuset *set);
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set);
 
-/* Threads of the program by OMP_NUM_THREADS; 0: not set. */
+/* Threads of the program by OMP_NUM_THREADS; 0: not set, or no number. */
 uint32_t amg_bind_app_threads(void);
 
 #endif

@@ -15,11 +15,11 @@
 #include "shm/shm_send.h"
 
 enum {
-    BLOCK = 32, /* arrivals cut from one allocation */
+    BLOCK = 32, /* arrivals of one allocation, a struct amg_shm_block */
     /* Msgbufs and blocks of one peer that arrivals may point into. Further
      * msgbufs, and all of the transit stock, are copied, so that receivers that
-     * keep arrivals do not exhaust the msgbufs of a sender. Blocks count, but
-     * are never copied: a sender can do without blocks. */
+     * keep arrivals do not exhaust the msgbufs of a sender. Blocks of a segment
+     * count, but are never copied: a sender can do without blocks. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -82,7 +82,7 @@ static inline struct amg_shm_arrival *arrival_of(
     return amg_container_of(arrival, struct amg_shm_arrival, base);
 }
 
-/* Returns a msgbuf of `peer` whose bytes were read. */
+/* Returns a msgbuf to `peer`, and wakes the peer if it waits for a msgbuf. */
 static void msgbuf_return(
     struct amg_shm_peer *peer, struct amg_shm_msgbuf *msgbuf)
 {
@@ -267,7 +267,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit. A later message returns all owed credits. */
+/* Owes the peer one more credit, which this call or a later message returns. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -278,8 +278,8 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* Refuses a request, and tells the origin if the origin waits for a reply.
- * False: no memory. */
+/* Refuses a request: tells an origin that waits for a reply, and owes another
+ * origin the credit. False: no memory. */
 AMG_NOINLINE static bool request_refuse_locked(
     struct message message, uint32_t code)
 {
@@ -315,8 +315,8 @@ static AMG_INLINE bool on_request_locked(struct amg_shm_domain *domain,
     return arrival_give_locked(domain, message, false, &events->arrived);
 }
 
-/* Gives a reply that does not fit into its operation an arrival for its bytes.
- * False: no memory. */
+/* Puts the bytes of a reply, which do not fit into `op`, into an arrival for
+ * `op`. False: no memory. */
 AMG_NOINLINE static bool op_give_arrival_locked(
     struct amg_shm_domain *domain, struct amg_op *op, struct message message)
 {
@@ -373,7 +373,7 @@ static void refusal_read(struct amg_op *op, const struct amg_shm_cell *cell)
     op->ret = amg_call_refusal(code);
 }
 
-/* Gives the reply to a cancelled call to the context that polls next. */
+/* Gives a late reply to the context that polls next; drops a refusal. */
 static bool late_take_locked(
     struct amg_shm_domain *domain, struct message message)
 {
@@ -395,7 +395,7 @@ static bool late_take_locked(
     return true;
 }
 
-/* An answer that no operation waits for. False: no memory. */
+/* Ends a cancelled call, or drops an answer to no call. False: no memory. */
 AMG_NOINLINE static bool on_unawaited_locked(
     struct amg_shm_domain *domain, struct amg_op *op, struct message message)
 {
@@ -570,7 +570,7 @@ static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     return left;
 }
 
-/* Takes the messages of the active rings from index `at` on. */
+/* Calls ring_take_locked() for the active rings from index `at` on. */
 static AMG_INLINE unsigned rings_take_locked(struct amg_shm_inbox *inbox,
     struct amg_shm_ep *ep, uint32_t at, unsigned left,
     struct amg_events *events)

@@ -13,13 +13,13 @@
  * message tries again: no other route leads to a rank of the node.
  *
  * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
- * each context that this process found blocked. Of pidfds, and of doorbells, a
- * domain keeps at most 256, and at most a quarter of the limit (ulimit -n).
+ * each context that this process found blocked. A domain has at most 256 pidfds
+ * and 256 doorbells, and of each at most a quarter of the limit (ulimit -n).
  * Further peers have no pidfd; a further doorbell closes the doorbell that was
  * opened first. The library does not raise the soft limit.
  *
- * Memory per peer: about 600 bytes, and a ring of 5376 bytes in each
- * direction. */
+ * Memory per peer: about 600 bytes, and a ring of 5376 bytes for each context
+ * that one of the two processes calls at the other. */
 #include "shm/shm_peer.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ static struct amg_shm_peer *peer_make_locked(
     return peer;
 }
 
-/* Limit of pidfds, and of doorbells: the program needs descriptors, too. */
+/* Limit of pidfds, and of doorbells; leaves most descriptors to the program. */
 static uint32_t descriptors_max(void)
 {
     uint64_t part = amg_descriptor_limit() / DESCRIPTORS_PART;
@@ -206,7 +206,7 @@ static void region_take(
         sizeof(*region) - last);
 }
 
-/* Maps the segment of a peer that is unknown or UNMET. */
+/* Maps the segment of an unknown or UNMET peer, which becomes ALIVE. */
 static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer)
 {
@@ -324,7 +324,7 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
         peer = peer_known_locked(domain, name);
     if (peer == NULL || peer->state == AMG_SHM_PEER_UNMET)
         rc = peer_map_locked(domain, name, incarnation, &peer);
-    else if (peer->region.head == NULL) /* gone before it was met */
+    else if (peer->region.head == NULL) /* GONE, never mapped */
         rc = HG_NA_ERROR;
     if (rc != HG_SUCCESS)
         return rc;

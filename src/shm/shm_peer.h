@@ -167,11 +167,11 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
 
 /* Doorbell of a context: its event bits, and the FIFO that wakes its owner. */
 
-/* Raises the event of a ring that is not polled, and wakes the reader. */
+/* Sets AMG_SHM_EVENT_RINGS for our ring, and wakes a blocked reader. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Lets all contexts of the peer check their peers. False: a context is blocked
- * and could not be woken. */
+/* Sets AMG_SHM_EVENT_PEERS at all open contexts of the peer. False: one of them
+ * is blocked, and could not be woken. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 /* Wakes `ep` for work that another thread of this process posted. */

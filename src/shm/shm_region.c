@@ -7,8 +7,8 @@
  * error and does not end the process by SIGBUS.
  *
  * Node memory loses its name as soon as all users have mapped the memory. Until
- * then the creator holds the lock; so a file that a killed creator left is
- * removed like a segment (shm_files.c). */
+ * then the creator holds a flock(): other processes remove a file without one,
+ * which a killed creator left (shm_files.c). */
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 
@@ -190,7 +190,7 @@ static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
 
 /* Names a file after this process, by the lowest free number: so a class that
  * is closed and opened again, also after exec(), has the same address.
- * `is_by_fd`: the name ends with the descriptor. */
+ * `is_by_fd`: appends the descriptor to the name. */
 static hg_return_t file_name_next(
     int fd, const char *kind, bool is_by_fd, char ret_name[AMG_SHM_NAME_CAP])
 {
@@ -299,8 +299,8 @@ bool amg_shm_region_reserve(
     return is_there;
 }
 
-/* Bytes that a segment reserves from the start: the parts before the keys, with
- * the first AMG_SHM_CLAIMS_AT_ONCE claims. */
+/* Bytes at the front of a segment that are reserved at its creation: the parts
+ * before the keys, of the claims only the first AMG_SHM_CLAIMS_AT_ONCE. */
 static uint64_t first_len(const struct amg_shm_head *head)
 {
     return head->claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t);

@@ -6,16 +6,16 @@
  * positions in private memory; they share
  *
  *   line  written by   what
- *   0     writer       name, NUL terminated, before the claim is live
- *   1     writer       incarnation; is_full, which the reader clears
+ *   0     writer       name of its segment, written before its claim is LIVE
+ *   1     writer       its incarnation; is_full, which the reader clears
  *   2     reader       poll_state: whether polls read the ring; rarely written
- *   3     reader       consumed: cells read so far, stored every 16
+ *   3     reader       consumed: cells read so far, stored every 16 cells
  *   4-83  writer       80 cells of one line each
  *
  *   cell, 64 bytes
  *   off len
  *     0   4 seq, its number in the life of the ring, from 1; written last
- *     4   1 kind, with AMG_SHM_OUT_OF_LINE if the bytes are in a msgbuf
+ *     4   1 kind, with AMG_SHM_OUT_OF_LINE if a msgbuf or block has the bytes
  *     5   1 context of the sender, to which replies go
  *     6   2 len, bytes of the message, in this cell and the further ones;
  *           with AMG_SHM_OUT_OF_LINE not used
@@ -26,17 +26,17 @@
  *    16  48 the bytes, or struct amg_shm_out_of_line
  *
  *   cell that continues a message, 64 bytes
- *     0   4 seq, its number; written before that of the first cell
+ *     0   4 seq, as above; written before the seq of the first cell
  *     4   4 not used: values of an earlier message
  *     8  56 bytes
  *
  * The reader does not write to the cells of a writer: the sequence number shows
- * that a cell is complete. So a message moves one cache line.
+ * that a cell is complete. So a message of one cell moves one cache line.
  *
  * A reader that stops polling a ring, or blocks, stores DORMANT in poll_state;
  * a writer that reads a value other than POLLED after writing a cell sets
  * `events` of the context (shm_segment.h). Each side does a store and then a
- * load (Dekker), so that at least one of the loads returns the new value:
+ * load (Dekker), so that at least one load returns what the other side stored:
  *
  *   writer                        reader
  *   seq = number                  poll_state = DORMANT
@@ -49,9 +49,9 @@
  * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the writer's or the reader's process
  * lacks that call, the writer executes a fence per message.
  *
- * A writer that blocks while the ring is full sets `is_full`, fences every
- * process by membarrier, and checks for room again; the reader loads `is_full`
- * after each store of `consumed`. Model: tests/models/shm_ring.pml. */
+ * A writer that is to block on a full ring sets `is_full`, fences all processes
+ * by membarrier, and checks for room again; the reader loads `is_full` after
+ * each store of `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
 #define AMG_SHM_SHM_RING_H
 
@@ -83,16 +83,16 @@ enum amg_shm_kind {
     AMG_SHM_REQUEST, /* wants a reply */
     AMG_SHM_ONEWAY,  /* no reply; the release returns a credit, unless the
                       * cookie is AMG_TOKEN_ACK */
-    AMG_SHM_REPLY,   /* returns one credit */
-    AMG_SHM_REFUSE,  /* returns one credit; bytes: a uint32_t code */
-    AMG_SHM_CREDIT,  /* returns cell.credits; the cookie is a note */
+    AMG_SHM_REPLY,   /* returns one credit, besides cell.credits */
+    AMG_SHM_REFUSE,  /* returns credits like REPLY; bytes: a uint32_t code */
+    AMG_SHM_CREDIT,  /* only returns cell.credits; the cookie is a note */
     AMG_SHM_BULK,    /* the first kind of transfers (shm_bulk.h) */
-    AMG_SHM_OUT_OF_LINE = 0x80,
+    AMG_SHM_OUT_OF_LINE = 0x80, /* a bit: struct amg_shm_out_of_line follows */
 };
 
 /* Bytes of a message outside of cells: a msgbuf or block of the sender. */
 struct amg_shm_out_of_line {
-    uint32_t msgbuf;
+    uint32_t msgbuf; /* index for amg_shm_region_find() */
     uint32_t len;
 };
 
@@ -127,10 +127,10 @@ struct amg_shm_cell {
 
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN,  /* the reader has not opened the ring yet */
-    AMG_SHM_DORMANT, /* the writer sets events for the reader */
+    AMG_SHM_DORMANT, /* the reader reads the ring only after an event */
     AMG_SHM_POLLED,  /* the reader reads the ring in every poll */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
-    AMG_SHM_REFUSED, /* the reader refused the writer, and never reads */
+    AMG_SHM_REFUSED, /* the reader refused the writer: never reads the ring */
 };
 
 struct amg_shm_ring {
@@ -340,7 +340,7 @@ static inline void amg_shm_in_continue(
     }
 }
 
-/* Moves behind `cells` cells (fewer than AMG_SHM_REPORT), whose bytes are no
+/* Advances by `cells` cells (fewer than AMG_SHM_REPORT), whose bytes are no
  * longer used. True: as for amg_shm_in_report(). */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
 {

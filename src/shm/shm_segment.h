@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Layout of the segment of a domain, which is one file in /dev/shm.
  *
- *   part            each         how many       written by
+ *   part            each         how many       written by, or contents
  *   head            struct       1              owner; senders raise slot_end
  *   contexts        256 bytes    max_contexts   see struct amg_shm_context
  *   claims          8 bytes      SLOTS          senders, by slot
- *   keys            AMG_SHM_KEY_TABLE_LEN       exposed memory, see shm_keys.h
+ *   keys            AMG_SHM_KEY_TABLE_LEN       owner, peers: see shm_keys.h
  *   rings           5376 bytes   SLOTS          senders, see shm_ring.h
  *   msgbufs         64 + message MSGBUFS        owner: its messages; receivers
- *                                               copy out of the first TRANSIT
- *   bounce buffers  64 KiB       32             bulk data copied through the
- *                                               segment, see shm_bulk.h
+ *                                               copy the first TRANSIT at once
+ *   bounce buffers  64 KiB       32             owner, peers: bulk data copied
+ *                                               through them, see shm_bulk.h
  *   blocks          20 KiB       32             owner: its messages with long
  *                   68 KiB       16             arguments; a block is a longer
  *                   260 KiB      8              msgbuf
@@ -45,11 +45,11 @@ enum {
     AMG_SHM_VERSION = 7,
     AMG_SHM_PAGE = 4096,
     AMG_SHM_CONTEXTS = 256,       /* a context id is one byte */
-    AMG_SHM_SLOTS = 4096,         /* sending processes times contexts */
+    AMG_SHM_SLOTS = 4096,         /* a slot per sender and target context */
     AMG_SHM_CLAIMS_AT_ONCE = 512, /* claims whose pages are reserved together */
     AMG_SHM_BITS = 1024,          /* bits of amg_shm_context.rings */
     AMG_SHM_MSGBUFS = 1024,       /* messages in flight that are not in cells */
-    AMG_SHM_TRANSIT = 256,        /* the first of the msgbufs, see shm_buf.c */
+    AMG_SHM_TRANSIT = 256,        /* msgbufs 0 to 255: transit (shm_buf.c) */
     AMG_SHM_BLOCK_KINDS = 3,      /* lengths of blocks; kind 0: the shortest */
     AMG_SHM_BLOCKS = 32 + 16 + 8,
     AMG_SHM_BLOCK_TOTAL_LEN = (32 * 20 + 16 * 68 + 8 * 260) * 1024,
@@ -62,15 +62,15 @@ enum {
 struct amg_shm_head {
     uint64_t magic;
     uint32_t version;
-    uint32_t head_len; /* of this struct */
-    uint64_t len;      /* of the file */
+    uint32_t head_len; /* length of this struct */
+    uint64_t len;      /* length of the file */
     uint64_t incarnation;
     uint64_t pid_ns;     /* inode of the owner's pid namespace */
-    uint64_t start_time; /* of the owner, as amg_shm_files_self() says */
+    uint64_t start_time; /* of the owner's process, by amg_shm_files_self() */
     uint32_t pid;
     uint32_t message_len;
     char name[AMG_SHM_NAME_CAP];
-    uint64_t probe;      /* a random number, for cma_works() of peers */
+    uint64_t probe;      /* random; peers copy it as a test in cma_works() */
     uint64_t probe_addr; /* address of `probe` at the owner */
     uint64_t area_base;  /* the owner's amg_area; area_len 0: none */
     uint64_t area_len;
@@ -287,8 +287,8 @@ static inline uint32_t amg_shm_block_cap(unsigned kind)
     return amg_shm_block_stride(kind) - (uint32_t)sizeof(struct amg_shm_msgbuf);
 }
 
-/* Finds a msgbuf or block by its index in a message: blocks follow msgbufs.
- * Returns the length of the longest message that fits; 0: no such index. */
+/* Finds a msgbuf or block by index; blocks are numbered on from the msgbufs.
+ * Returns the longest length of a message in the buffer; 0: no such index. */
 static inline uint32_t amg_shm_region_find(const struct amg_shm_region *region,
     uint32_t index, struct amg_shm_msgbuf **ret_msgbuf)
 {

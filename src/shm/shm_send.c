@@ -6,7 +6,7 @@
  * the msgbuf is free again. A longer message, or a message for which the ring
  * has too few cells left, stays in the msgbuf: one cell names the msgbuf, which
  * is lent to the receiver until the receiver returns it by one store. A message
- * that cannot leave at once moves to the heap, and the msgbuf is free again.
+ * that has to wait in this process is copied to the heap, to free the msgbuf.
  * Copying takes more instructions than lending, but less time: the line of
  * `is_lent` moves to the receiver and back (256 bytes each way between two
  * loaded cores: 1.5 us by cells, 3.9 us by lending).
@@ -41,8 +41,8 @@ static bool context_is_closed(const struct amg_shm_context *context)
            AMG_SHM_CONTEXT_CLOSED;
 }
 
-/* Sets an event for the reader, which does not poll the ring. The reader's
- * context may have closed meanwhile; then perhaps nobody reads the cells. */
+/* Sets an event for the reader, which does not poll the ring. SENT_TO_CLOSED:
+ * the reader's context has closed, and perhaps nobody reads the cells. */
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -212,8 +212,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* Ends a request that was sent to a closed context. A context that is opened
- * again first refuses the messages in its rings. */
+/* Ends a request that was sent to a closed context. The slot of the call stays:
+ * if the context is opened again, it first refuses what is in its rings. */
 AMG_NOINLINE static void request_abandon_locked(
     struct amg_shm_domain *domain, uint32_t cookie)
 {
@@ -306,8 +306,8 @@ static inline hg_return_t request_link_locked(
     return HG_SUCCESS;
 }
 
-/* Sends a message that needs no credit, behind the messages in `queue`.
- * HG_NOMEM: the buf stays the caller's. */
+/* Sends a message that needs no credit; without room, or behind older messages,
+ * adds the message to `queue`. HG_NOMEM: the buf stays the caller's. */
 static hg_return_t queue_add_locked(
     struct amg_list *queue, struct amg_shm_buf *buf)
 {
@@ -383,7 +383,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
     return rc;
 }
 
-/* Sends a request, or lets it wait. */
+/* Posts a request that cannot leave by the fast path: may let it wait. */
 AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
     struct outgoing message, uint8_t target_context, struct amg_op *op,
     struct amg_ep *ep)
@@ -405,9 +405,9 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
     return buf_end_locked(buf, rc);
 }
 
-/* Takes what a request needs before it is sent: a credit, and a place for the
- * operation. False: the credit or the place is missing, and nothing has
- * changed. */
+/* Takes what a request needs before it is sent: a credit and, if it wants a
+ * reply, a slot in the table of calls. False: one of the two is missing, and
+ * nothing has changed. */
 static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, struct outgoing *message, struct amg_op *op)
 {
@@ -607,7 +607,7 @@ hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     return queue_add_locked(&message.link->control, buf);
 }
 
-/* An ACK is sent or queued without a credit: the operation is done at once. */
+/* Ends the operation at once: an ACK, sent or queued, takes no credit. */
 hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op)
 {

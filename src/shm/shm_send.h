@@ -38,8 +38,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
-/* Asks the peers to wake this process when there is room. Called before a block
- * with unsent messages; then the caller executes a fence and checks again. */
+/* Asks the peers to wake this process when there is room. The caller, which has
+ * unsent messages and will block, first executes a fence and checks again. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
 /* Whether a peer is to be retried: a message waits, or a wakeup failed. */
@@ -92,15 +92,15 @@ static inline void amg_shm_buf_lend_locked(
     amg_list_push(&buf->stock->lent, &buf->post.link);
 }
 
-/* A buf on the heap for `cap` bytes; NULL: no memory. Freed bufs of AMG_SHM_RUN
- * bytes are kept for later messages. */
+/* A buf on the heap for `cap` bytes; NULL: no memory. Bufs of AMG_SHM_RUN bytes
+ * stay allocated, for later messages, when they are put back. */
 struct amg_shm_buf *amg_shm_buf_heap_locked(
     struct amg_shm_domain *domain, uint32_t cap);
 /* Moves the bytes of a heap buf, whose message leaves now, to a buf with a
  * msgbuf; NULL: no msgbuf is left for the peer. May free idle peers. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which an addressed message waits: `buf`, or a copy on the heap. If
- * the result is a copy, `buf` stays the caller's. NULL: no memory. */
+/* The buf in which a message waits: if `buf` has a msgbuf, a copy on the heap
+ * (`buf` stays the caller's); else `buf` itself. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

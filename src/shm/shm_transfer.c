@@ -2,11 +2,11 @@
 /* Transfers: puts and gets that polls move, by copies or through the segment.
  *
  * A transfer that can proceed is on the list `ready` of its endpoint. Each poll
- * moves the first transfers of the list: the poll copies (shm_copy.c), or asks
- * the peer to copy. In the second case the transfer is on no list until an
- * answer comes. While a poll works on a transfer, the transfer is on no list
- * and the lock is free, so that posts and cancels go on; a cancel sets a flag
- * in the transfer.
+ * moves the first transfers of `ready`: copies (shm_copy.c), or asks the peer
+ * to copy. After such a request the transfer is on no list until an answer
+ * comes; without a bounce buffer for the request, it is on `blocked`. While a
+ * poll works on a transfer, the transfer is on no list and the lock is free, so
+ * that posts and cancels go on; a cancel sets a flag in the transfer.
  *
  * All values from a peer are checked before use: an answer must be for a
  * fragment in flight. */
@@ -32,7 +32,7 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
     amg_shm_doorbell_self_locked(transfer->ep);
 }
 
-/* All answers have arrived, or none will. */
+/* Frees a transfer, to which all answers have arrived, or none will. */
 static void transfer_free_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -152,8 +152,8 @@ static hg_return_t fragment_send_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
 
-/* /dev/shm has no room for a bounce buffer, and no buffer is in use, for which
- * the transfer could wait. */
+/* Sets the result HG_NOMEM, and logs it: /dev/shm has no room for a bounce
+ * buffer, and no buffer is in use, for whose return the transfer could wait. */
 static void bounce_lacks(struct amg_shm_transfer *transfer)
 {
     AMG_ASSERT(transfer->in_flight == 0);
@@ -232,7 +232,7 @@ static struct amg_shm_fragment *fragment_find_locked(
     return NULL;
 }
 
-/* The peer has copied a fragment, or refused it. */
+/* Ends a fragment that the peer has copied (HG_SUCCESS) or refused. */
 static void fragment_done_locked(struct amg_shm_transfer *transfer,
     struct amg_shm_fragment *fragment, hg_return_t ret)
 {
@@ -302,7 +302,7 @@ void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* Ends the operation, and the transfer if it waits for no answer. */
+/* Ends the operation; frees the transfer, if it waits for no answer. */
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
@@ -342,10 +342,10 @@ static hg_return_t transfer_copy(
     return transfer->arrived == transfer->access.len ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* Asks the peer to copy; from now on only the peer copies. Sends the fragments
- * of a POLLED transfer that the limits allow. HG_SUCCESS: all bytes arrived;
- * HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce buffer is free;
- * HG_NOMEM: try again. Other codes end the transfer. */
+/* Asks the peer to copy the next fragments of a POLLED transfer, as many as the
+ * limits allow; after the first request, only the peer copies. HG_SUCCESS: all
+ * bytes arrived; HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce
+ * buffer is free; HG_NOMEM: try again. Other codes end the transfer. */
 static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;

@@ -158,7 +158,7 @@ static hg_return_t domain_fill(
     return HG_SUCCESS;
 }
 
-/* Frees a domain in any state that domain_fill() leaves. */
+/* Frees a domain; `is_whole`: domain_fill() has succeeded. */
 static void domain_free(struct amg_shm_domain *domain, bool is_whole)
 {
     if (is_whole)
@@ -217,7 +217,7 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-/* Whether this process has one hardware thread; peers may have to share it. */
+/* Whether this process has one hardware thread, which a peer may need, too. */
 static bool must_yield(void)
 {
     cpu_set_t cpus;
@@ -242,10 +242,10 @@ static void transport_limits(
     };
 }
 
-/* Requests that keep this process from closing while the peer lives. The ranks
- * of a job close together, so a rank first waits until its requests were
- * answered or handled. Outside of a job, a process waits only for a peer that
- * has not mapped our segment yet (UNSEEN): all other peers can serve the
+/* Number of requests that keep this process from closing while the peer lives.
+ * The ranks of a job close together, so a rank first waits until its requests
+ * were answered or handled. Outside of a job, a process waits only for a peer
+ * that has not mapped our segment yet (UNSEEN): all other peers can serve the
  * requests in our rings after this process is gone. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
@@ -324,7 +324,7 @@ static bool transport_abandon(struct amg_domain *base)
     return owing_log(amg_shm_domain_of(base), true);
 }
 
-/* The count of unread cells is an upper bound: readers report in steps. */
+/* The counts of unread cells are upper bounds, as readers report in steps. */
 static void links_write_state_locked(
     const struct amg_shm_peer *peer, struct amg_state *state)
 {
@@ -391,7 +391,7 @@ static void transport_write_state(
     amg_bias_unlock(&domain->lock);
 }
 
-/* Lets the peers see that this process has closed. */
+/* Marks our segment as closed, and wakes the peers to see the mark. */
 static void close_tell_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;

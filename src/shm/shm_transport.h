@@ -66,7 +66,7 @@ struct amg_shm_node_mem_id {
 struct amg_shm_node_mem {
     struct amg_shm_node_mem_id id;
     void *bytes; /* NULL: not mapped */
-    int fd;      /* at its creator while the file has a name; else -1 */
+    int fd;      /* at the creator, while the file has a name; else -1 */
 };
 
 /* Creates `len` zero bytes for this process to write. False: not possible; the

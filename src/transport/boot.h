@@ -49,7 +49,7 @@ struct amg_node {
     uint32_t node_count;   /* nodes of the job */
     uint32_t message_len;  /* the least message_len that a rank asks for */
     uint32_t credits;      /* the fewest credits that a rank asks for */
-    bool is_part; /* of a larger job, whose other ranks may be on the node */
+    bool is_part; /* the job is part of another, with ranks on this node, too */
     void *cards;  /* AMG_NODE_CARD_LEN bytes for each rank of this node */
 };
 

@@ -17,7 +17,7 @@
 enum {
     WARNINGS_MAX = 100, /* so that peers cannot flood the log */
     NAMED_MAX = 4,
-    SILENT_MAX = 130, /* checks; beyond, a silent peer is not named */
+    SILENT_MAX = 130, /* checks, after which a peer is not named again */
 };
 
 struct amg_op amg_call_cancelled;
@@ -113,7 +113,7 @@ unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner)
     return count;
 }
 
-/* The peer has been silent for `periods` checks while this process waited. */
+/* Logs that the peer has sent nothing in the last `periods` checks. */
 static void silent_log(struct amg_calls *calls,
     const struct amg_flow_peer *peer, unsigned periods, unsigned count)
 {
@@ -431,7 +431,7 @@ const struct amg_table_slot *amg_calls_pending_locked(
     return NULL;
 }
 
-/* Copies two words, the length of most messages, without calling memcpy(). */
+/* Copies `len` bytes; the usual two words without a call of memcpy(). */
 static inline void bytes_copy(void *to, const void *from, uint32_t len)
 {
     if (AMG_LIKELY(len == 2 * sizeof(uint64_t)))

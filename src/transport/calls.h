@@ -8,8 +8,8 @@
  *
  *   state     event                          then
  *   -         post, with a credit            ASKED; without reply: LEAVING
- *   -         post, no credit                WAITING
- *   WAITING   a credit came back             ASKED or LEAVING
+ *   -         post, no credit or no room     WAITING
+ *   WAITING   there is a credit, and room    ASKED or LEAVING
  *   WAITING   cancel, or endpoint closes     DONE, HG_CANCELED; never leaves
  *   WAITING   the peer is lost               DONE, HG_HOSTUNREACH
  *   WAITING   the medium finds that nobody   DONE, the medium's code
@@ -17,16 +17,16 @@
  *   ASKED     reply                          DONE, HG_SUCCESS; credit back
  *   ASKED     refusal                        DONE, its code; credit back
  *   ASKED     cancel, or endpoint closes     DONE, HG_CANCELED; the slot stays
- *   ASKED     the peer is lost               DONE, HG_HOSTUNREACH
+ *   ASKED     the peer is lost               DONE, HG_HOSTUNREACH; credit back
  *   LEAVING   the message has left, or was   DONE, HG_SUCCESS
  *             copied into another message
  *   LEAVING   cancel, or endpoint closes     DONE, HG_CANCELED; still leaves
- *   any       the send fails in the medium   DONE, the medium's code
+ *   any       the send fails in the medium   DONE, its code; credit back
  *
  * A one-way request without an operation is in none of these states: it leaves
  * during the post, or the post fails.
  *
- * amg_call_cancelled keeps the slot of a cancelled call until the answer comes
+ * amg_call_cancelled fills the slot of a cancelled call until the answer comes
  * and returns the credit: until then the target holds the request. The reply to
  * a cancelled call is a late arrival for the context that polls next. An answer
  * that matches no slot, or the slot of a WAITING request, is a protocol
@@ -59,14 +59,14 @@
 #include "transport/table.h"
 #include "transport/transport.h"
 
-/* Protocol violations of a peer; the first of each kind is logged. */
+/* Protocol violations; of each peer, the first of each kind is logged. */
 enum amg_violation {
     AMG_VIOLATION_FORM,    /* a message of unknown form or wrong length */
     AMG_VIOLATION_CREDITS, /* more credits came back than were taken */
     AMG_VIOLATION_LIMIT,   /* more requests than credits, or too many leases */
-    AMG_VIOLATION_ANSWER,  /* an answer without a call, or impossible */
-    AMG_VIOLATION_ACCESS,  /* a refused put or get */
-    AMG_VIOLATION_DROPPED, /* a one-way call was dropped; no fault */
+    AMG_VIOLATION_ANSWER,  /* an answer that matches no call or transfer */
+    AMG_VIOLATION_ACCESS,  /* a put or get that this process refused */
+    AMG_VIOLATION_DROPPED, /* no fault: this process dropped a one-way call */
 };
 
 enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
@@ -90,7 +90,7 @@ struct amg_post {
                               * driver's */
     struct amg_link waiting; /* in `waiting` of struct amg_calls; afterwards
                               * the driver's */
-    struct amg_op *op;       /* completes when the message leaves, or NULL */
+    struct amg_op *op;       /* the operation of the message, or NULL */
     struct amg_ep *ep;       /* the endpoint of `op` */
     struct amg_flow_peer *peer;
     uint32_t cookie;  /* set by the post; 0 without `wants_reply` */
@@ -126,13 +126,13 @@ struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
     unsigned checks;    /* checks so far; the first only begins a period */
-    unsigned named;     /* peers due for a line in this check */
+    unsigned named;     /* silent peers to be logged in this check */
 };
 
 /* State of the watch over one peer, which embeds it. */
 struct amg_watched {
     bool is_heard;  /* a message came since the last check */
-    uint8_t silent; /* checks in a row with work of ours and no message */
+    uint8_t silent; /* 0: nothing to wait for; else 1 + checks in silence */
 };
 
 /* The calls of a domain, which embeds the struct and guards it by its lock. */
@@ -283,8 +283,8 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
 }
 
 /* Makes an operation ASKED, with a credit and a slot in the table, for a driver
- * whose send cannot fail then. False: nothing has changed; the driver posts the
- * request instead. */
+ * that then sends the request, and cannot fail. False: nothing has changed; the
+ * driver calls amg_calls_post_locked() instead. */
 static AMG_INLINE bool amg_calls_ask_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner, struct amg_ep *ep,
     struct amg_op *op, uint32_t *ret_cookie)
@@ -333,8 +333,8 @@ static inline void amg_calls_settle_locked(
     amg_calls_credit_locked(calls, peer, 1);
 }
 
-/* A request without reply was released: its credit is owed to the peer, and
- * sent when enough are owed for a message. False: not sent yet. */
+/* A one-way request was released: owes its credit to the peer, and sends the
+ * owed credits if they are enough for a message. False: not sent yet. */
 static inline bool amg_calls_owe_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {
@@ -366,19 +366,19 @@ void amg_calls_end_waiting_locked(
     struct amg_calls *calls, struct amg_post *post, hg_return_t ret);
 /* The endpoint closes: cancels all of its requests. */
 void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
-/* The endpoint closes: ends its operations among the `posts` of the driver. */
+/* Ends (HG_CANCELED) those operations of the list `posts` that are of `ep`. */
 void amg_calls_detach_locked(struct amg_calls *calls,
     const struct amg_list *posts, const struct amg_ep *ep);
 
 /* The medium accepted a request, but could not send it: takes the credit back,
- * and ends an ASKED operation. */
+ * and ends an operation that waits for the reply with `ret`. */
 void amg_calls_unsent_locked(struct amg_calls *calls, struct amg_post *post,
     uint32_t owner, hg_return_t ret);
 /* The peer is lost: ends its WAITING requests with HG_HOSTUNREACH. */
 void amg_calls_lost_waiting_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer);
-/* Ends the call at this index of the table, whose peer is lost; the caller
- * takes its credit back. */
+/* The peer is lost: ends the call at this index of the table; the caller takes
+ * the credit of the call back. */
 void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index);
 /* The peer is lost: ends its ASKED requests, all or those for which `is_lost`
  * returns true (`op` may be amg_call_cancelled). Takes their credits back. */

@@ -129,7 +129,7 @@ bool amg_flow_pay_debt(struct amg_flow *flow, struct amg_flow_peer *peer)
     return true;
 }
 
-/* A recall may come before the raise that it follows. */
+/* May the target send this change? A recall may pass an earlier raise. */
 static bool change_is_right(
     const struct amg_flow *flow, const struct amg_flow_peer *peer, int change)
 {
@@ -140,7 +140,7 @@ static bool change_is_right(
            flow->limit;
 }
 
-/* The target has raised or recalled credits of this process. */
+/* Applies a raise (> 0) or recall of credits by the target. */
 static void change_read(
     struct amg_flow *flow, struct amg_flow_peer *peer, int change)
 {
@@ -153,9 +153,9 @@ static void change_read(
     (void)amg_flow_pay_debt(flow, peer);
 }
 
-/* Target: the pool. */
-
-enum { RECALLS = 4, TURNS = 8 }; /* peers checked per wish, passed per credit */
+/* Target: the pool. A wish checks at most RECALLS peers for a recall, and each
+ * credit for the queue passes over at most TURNS peers. */
+enum { RECALLS = 4, TURNS = 8 };
 
 void amg_flow_set_budget(struct amg_flow *flow, uint64_t budget, uint64_t peers)
 {
@@ -294,7 +294,7 @@ static void pool_recall(struct amg_flow *flow)
     pool_serve(flow); /* recalling an unsent raise frees its credits */
 }
 
-/* The peer wants `count` credits more. */
+/* Grants the peer `count` credits, or queues the wish and recalls credits. */
 static void wish_read(
     struct amg_flow *flow, struct amg_flow_peer *peer, int count)
 {
@@ -307,7 +307,7 @@ static void wish_read(
         pool_recall(flow);
 }
 
-/* The peer has returned credits. */
+/* Puts credits that the peer has returned back into the pool. */
 static void return_read(
     struct amg_flow *flow, struct amg_flow_peer *peer, int count)
 {

@@ -46,7 +46,7 @@ struct amg_flow_peer {
     struct amg_link owing;    /* in `owing` of struct amg_flow */
     uint16_t unanswered;      /* credits taken and not given back */
     uint16_t owed;            /* credits this process owes the peer */
-    uint16_t reserve;         /* by how much this peer lowers the limit */
+    uint16_t reserve;         /* `limit` of struct amg_flow minus the peer's */
     int16_t extra;            /* credits beyond `first` of struct amg_flow */
     uint16_t debt;      /* credits recalled by the peer, but still in use */
     uint8_t violations; /* a bit for each kind that was logged (calls.h) */
@@ -56,16 +56,16 @@ struct amg_flow_peer {
     uint16_t wish;     /* credits that the peer wants in addition */
     uint16_t recalled; /* credits of `granted` to be returned */
     /* The next note to the peer. */
-    int16_t change;
-    uint16_t returns;
-    uint16_t wishes;
-    struct amg_link wishing; /* in the lists of struct amg_flow */
-    struct amg_link sharing;
+    int16_t change;          /* raise (> 0) or recall of the peer's credits */
+    uint16_t returns;        /* recalled credits that go back to the peer */
+    uint16_t wishes;         /* credits that this process wants in addition */
+    struct amg_link wishing; /* in `wishing` of struct amg_flow */
+    struct amg_link sharing; /* in `sharing` of struct amg_flow */
 };
 
 /* State shared by all peers of a domain. */
 struct amg_flow {
-    struct amg_list owing;   /* peers; some may be owed 0 by now */
+    struct amg_list owing;   /* peers that may be owed credits or a note */
     uint16_t limit;          /* credits per peer, >= 1 */
     uint16_t first;          /* credits per peer from the start, >= 1 */
     uint32_t pool;           /* credits for all peers to share */
@@ -89,9 +89,9 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 void amg_flow_set_budget(
     struct amg_flow *flow, uint64_t budget, uint64_t peers);
 
-/* Lowers the credits of both sides to `limit` (at least 1), because the peer
- * has less room than this process; the peer gives `first` from the start. More
- * credits may be in use already. */
+/* Lowers the limit of credits in both directions to `limit` (at least 1), for a
+ * peer with less room than this process. The peer gives `first` credits from
+ * the start; more than the limit may be in use already. */
 static inline void amg_flow_bound(const struct amg_flow *flow,
     struct amg_flow_peer *peer, uint16_t limit, uint16_t first)
 {
@@ -243,8 +243,8 @@ uint32_t amg_flow_take_note(struct amg_flow *flow, struct amg_flow_peer *peer);
 /* The note was not sent: it is due again. */
 void amg_flow_note_again(struct amg_flow_peer *peer, uint32_t note);
 
-/* Reads a note of the peer; further notes may be due then, and waiting requests
- * may get credits. False: a protocol violation; nothing has changed. */
+/* Reads a note of the peer. Afterwards further notes may be due, and waiting
+ * requests may get credits. False: a protocol violation, no change. */
 bool amg_flow_read_note(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t note);
 

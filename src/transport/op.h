@@ -57,7 +57,7 @@ struct amg_arrival {
                              */
     uint64_t token;         /* finds the origin's call; of a one-way request 0,
                              * or AMG_TOKEN_ACK */
-    /* Words of the layer that keeps the arrival, until release(). */
+    /* For the layer that got the arrival from the driver, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
 
@@ -70,7 +70,7 @@ static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
     return arrival->is_one_way && arrival->token != AMG_TOKEN_ACK;
 }
 
-/* Completed operations and arrivals, in the order they happened. */
+/* Completed operations and arrivals; each list begins with the oldest. */
 struct amg_events {
     struct amg_list done;
     struct amg_list arrived;

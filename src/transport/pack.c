@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packed messages: the choice whether a call is kept, joined or sent, and the
- * check of received messages. */
+/* Packed messages: the choice whether a call is sent, kept, or joins a kept
+ * message, and the check of received messages. */
 #include "transport/pack.h"
 
 #include "base/env.h"

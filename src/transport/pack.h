@@ -51,7 +51,7 @@ struct amg_pack_head {
 
 enum {
     AMG_PACK_HEAD_LEN = 8,
-    AMG_PACK_ALIGN = 8, /* of all heads and bodies */
+    AMG_PACK_ALIGN = 8, /* alignment of all heads and bodies */
 };
 
 static_assert(sizeof(struct amg_pack_head) == AMG_PACK_HEAD_LEN, "the table");
@@ -75,7 +75,7 @@ struct amg_packer {
     struct amg_list
         kept;           /* struct amg_pack, in the order of their first call */
     uint32_t len_max;   /* of the body of a message; 0: nothing is packed */
-    uint32_t count_max; /* calls in a message, sent or received */
+    uint32_t count_max; /* most calls in a message, sent or received */
     uint32_t turn;      /* counts polls */
     /* Messages in `kept`; written under the lock. Readers without the lock take
      * the count as a hint: relaxed. */
@@ -88,7 +88,7 @@ struct amg_pack;
 /* State of a peer; valid when all zero. */
 struct amg_pack_peer {
     struct amg_pack *kept; /* NULL: none */
-    uint32_t turn;         /* the packer's, when the last message left */
+    uint32_t turn;         /* `turn` of the packer at the last message */
 };
 
 /* An outgoing message. The driver's buffer embeds it. */
@@ -97,9 +97,9 @@ struct amg_pack {
     struct amg_pack_peer *peer;
     struct amg_pack_head head; /* of the first call; the packer sets `len` */
     unsigned char *body;       /* of the first call */
-    uint32_t len;              /* before the post: of the body; then: of all
-                                * heads and bodies */
-    uint16_t count;            /* calls in the message; 1: it is unchanged */
+    uint32_t len;              /* bytes: before the post, of the body; after
+                                * the post, of all heads and bodies */
+    uint16_t count;            /* calls; 1: the message has no heads */
     uint8_t target;            /* context of the receiver */
 };
 
@@ -110,14 +110,14 @@ enum amg_pack_verdict {
     AMG_PACK_FULL,   /* send the kept message, then post again */
 };
 
-/* The body of a packed message has at most `len_max` bytes, and the buffer that
- * receives the message `room` bytes, at each peer. AMALGAM_PACK_BYTES is a
- * further limit. */
+/* Sets the limits: the body of a packed message has at most `len_max` bytes, or
+ * AMALGAM_PACK_BYTES if that is less. At every peer, the buffer that receives
+ * a message has `room` bytes. */
 void amg_packer_init(
     struct amg_packer *packer, uint32_t len_max, uint32_t room);
 
-/* True: the usual case, which makes amg_packer_post() needless: nothing is
- * under way to the peer, so the call leaves now. */
+/* True: the call leaves now, without amg_packer_post(), because nothing was
+ * sent to the peer since the last poll began. False: call that function. */
 static inline bool amg_packer_is_first(
     const struct amg_packer *packer, struct amg_pack_peer *peer)
 {
@@ -129,7 +129,7 @@ static inline bool amg_packer_is_first(
 
 /* Decides whether a call to the peer leaves now. The message of the call is
  * complete, and the driver has set `head`, `body`, `len` and `target` of
- * `pack`. */
+ * `pack`. FULL: the kept message has no room, or another `target`. */
 enum amg_pack_verdict amg_packer_post(struct amg_packer *packer,
     struct amg_pack_peer *peer, struct amg_pack *pack);
 
@@ -152,9 +152,9 @@ static inline struct amg_pack *amg_packer_first(const struct amg_packer *packer)
     return link == NULL ? NULL : amg_container_of(link, struct amg_pack, link);
 }
 
-/* The message leaves now, or never. If it has several calls, the bytes of the
- * driver's header just in front of the first body have become the head of that
- * call, and the driver writes its header once more in front of the head. */
+/* Removes a kept message, which leaves now, or never. If it has several calls,
+ * the head of the first call has replaced the end of the driver's header: then
+ * the driver writes its header once more, in front of that head. */
 void amg_packer_take(struct amg_packer *packer, struct amg_pack *pack);
 
 /* Reading. */
@@ -205,7 +205,7 @@ static inline void *amg_pack_whole_of(struct amg_arrival *arrival)
     return amg_container_of(arrival, struct amg_pack_arrival, arrival)->whole;
 }
 
-/* Room for the arrivals of a packed message, behind its `len` bytes. */
+/* Room for the arrivals of a message of `len` bytes, behind these bytes. */
 static inline struct amg_pack_arrival *amg_pack_arrivals(
     void *bytes, uint32_t len)
 {
@@ -214,14 +214,14 @@ static inline struct amg_pack_arrival *amg_pack_arrivals(
                                                  AMG_PACK_ALIGN);
 }
 
-/* A further call uses the buffer; `others` is 0 while it has one user. */
+/* Counts a further user of a buffer; `others` is the number of users - 1. */
 static inline void amg_pack_share(atomic_uint *others)
 {
     atomic_fetch_add_explicit(others, 1u, memory_order_relaxed);
 }
 
-/* A user has finished; true: the caller is the last user. Any thread, without a
- * lock: the release of each user pairs with the acquire of the last. */
+/* Ends one use of a buffer. True: the caller was the last user. Any thread may
+ * call, without a lock: each user's release pairs with the last's acquire. */
 static inline bool amg_pack_unshare(atomic_uint *others)
 {
     if (AMG_LIKELY(atomic_load_explicit(others, memory_order_acquire) == 0))

@@ -110,7 +110,7 @@ hg_return_t amg_uri_split_host(const char *rest, struct amg_uri_host *ret_host)
 
 /* Functions over the list of drivers of this build. */
 
-/* The schemes of a driver are words with single spaces between them. */
+/* The first word, and its length; spaces separate words. NULL: no word. */
 static const char *word_next(const char *words, size_t *ret_len)
 {
     words += strspn(words, " ");

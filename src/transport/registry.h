@@ -21,7 +21,7 @@
 struct amg_uri {
     const char *scheme; /* "[class+]proto" */
     size_t scheme_len;
-    size_t class_len; /* of the class at its start, 0 when there is none */
+    size_t class_len; /* length of the class in `scheme`; 0: no class */
     const char *rest; /* the text after "://", up to the NUL; may be "" */
 };
 
@@ -61,8 +61,8 @@ const char *amg_registry_offer(
 /* A network that can be opened here. Valid only during the callback. */
 struct amg_provider {
     const char *init;    /* init string that opens the network */
-    const char *address; /* address of the domain that the list has opened */
-    const char *nics;    /* what may stand after "://", with commas */
+    const char *address; /* address of the domain that list() opened for it */
+    const char *nics;    /* NICs that may follow "://", with commas */
     const char *demands; /* requirements on exposed memory; "none" */
     uint32_t message_len;
     uint32_t credits;

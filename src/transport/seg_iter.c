@@ -82,7 +82,7 @@ static inline void bytes_copy(void *to, const void *from, uint64_t len)
         memcpy(to, from, len);
 }
 
-/* Copies between a list and `len` bytes; adjacent segments need no merging. */
+/* Copies `len` bytes between a list and `bytes`, segment by segment. */
 static AMG_INLINE void bytes_move(
     struct amg_seg_iter *list, char *bytes, uint64_t len, bool is_gather)
 {

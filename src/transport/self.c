@@ -10,9 +10,9 @@
  *
  * A key is a cookie of the table, which is reused, and a serial number, which
  * is not: so the key of unregistered memory finds nothing. Serial numbers have
- * 32 bits and begin at random in each domain: a key that was kept over 2^32
- * registrations would be valid again, and a key of another process is valid
- * here with a probability of 2^-32. A copy runs without the lock, but counts as
+ * 32 bits and begin at random in each domain: a key could be valid again 2^32
+ * registrations later, and a key of another process is valid here with a
+ * probability of 2^-32. A copy runs without the lock, but counts as
  * a user of the memory; unregistering waits for the users. */
 #include "transport/self.h"
 

@@ -19,7 +19,7 @@ enum { AMG_SELF_TEXT_CAP = 48 };
 enum {
     AMG_SELF_ARMED = 1, /* a thread blocks on the descriptor, or is about to */
     AMG_SELF_RUNG = 2,  /* the descriptor must be drained */
-    AMG_SELF_ENTRY = 4, /* increment per entry */
+    AMG_SELF_ENTRY = 4, /* an entry: the bits from here on count entries */
 };
 
 struct amg_self_ep;
@@ -52,7 +52,7 @@ struct amg_self_ep {
      * whether to take the lock, so the load is relaxed. */
     atomic_uint state;
     struct amg_events events; /* completions and arrivals for the next polls */
-    int event_fd; /* wakes a blocked thread; -1: could not be created */
+    int event_fd; /* wakes a blocked thread; -1: none could be created */
 };
 
 /* Owned by its opener, until close. */

@@ -30,11 +30,11 @@ enum {
 struct self_msg {
     struct amg_link kept; /* in the pool */
     struct amg_buf buf;
-    struct amg_arrival arrival; /* of a request, like `post` */
+    struct amg_arrival arrival; /* used by requests alone, as is `post` */
     struct amg_self_msgs *msgs;
     struct amg_post post;
     uint8_t target_context;
-    bool is_long; /* memory of the heap; 0 in messages of the pool */
+    bool is_long; /* allocated from the heap; false in messages of the pool */
     uint64_t bytes[];
 };
 
@@ -256,7 +256,7 @@ static AMG_INLINE hg_return_t request_send(struct amg_ep *ep,
     request_address(ep, to, msg, len, wants_reply);
     amg_bias_lock(&msgs->lock);
     if (!AMG_LIKELY(request_send_now_locked(ep, to, msg, wants_reply, op))) {
-        /* The call engine lets the request wait, or ends it. */
+        /* The call engine queues the request, or ends its operation. */
         msg->target_context = to.context_id;
         msg->post.op = op;
         msg->post.ep = ep;
@@ -316,8 +316,8 @@ hg_return_t amg_self_send_ack(struct amg_ep *ep, struct amg_target to,
     return HG_SUCCESS;
 }
 
-/* Ends the call of `token` with `ret`. False: the call was cancelled or
- * answered before. */
+/* Ends the call of `token` with `ret` and the reply. False: the call was
+ * cancelled or answered before, so the reply stays the caller's. */
 static AMG_INLINE bool call_answer_locked(struct amg_self_msgs *msgs,
     uint64_t token, struct self_msg *reply, uint32_t len, hg_return_t ret)
 {

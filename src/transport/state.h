@@ -16,8 +16,8 @@
  * single peer.
  *
  * The lines go into memory, and from there to the file when no lock is held: a
- * full pipe must not stop threads that make progress. No lock is held over two
- * parts of the report, so a thing that moves from one part to the other may be
+ * full pipe must not stop threads that make progress. Each part of the report
+ * takes its lock anew, so a thing that moves from one part to another may be
  * seen twice, or not at all; when nothing is under way, the report is exact. */
 #ifndef AMG_TRANSPORT_STATE_H
 #define AMG_TRANSPORT_STATE_H
@@ -42,7 +42,7 @@ struct amg_state {
     size_t owed;                 /* of `count`: what must end before ranks of a
                                   * job may close */
     size_t quiet;                /* peers with nothing under way */
-    size_t lacked;               /* lines without room */
+    size_t lacked;               /* lines left out, as `text` had no room */
     char who[AMG_STATE_WHO_CAP]; /* name of the process, in each line */
     /* The line that is being written. */
     const char *part;
@@ -50,7 +50,7 @@ struct amg_state {
     const struct amg_flow_peer *peer; /* NULL: the line is about the part */
     size_t begin;                     /* of the line in `text` */
     unsigned items;
-    bool is_full; /* the line lacks room */
+    bool is_full; /* `text` has no room for the line */
 };
 
 /* Sets all fields to 0 but those of the parameters. A negative `rank`: this

@@ -14,17 +14,17 @@
 enum {
     AMG_TABLE_INDEX_BITS = 22, /* four million entries */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1,
-    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* the other bits count uses */
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* upper bits: uses of a slot */
 };
 
 struct amg_table_slot {
     void *object;           /* NULL: free */
-    uint32_t cookie;        /* of the object, or of the next object */
+    uint32_t cookie;        /* of the object; if free: of the next object */
     uint32_t owner_or_next; /* number of the peer; if free: the next free slot
                              */
 };
 
-/* Owned by the struct that embeds it, and guarded by its lock. */
+/* Owned by the struct that embeds the table; guarded by a lock of the owner. */
 struct amg_table {
     struct amg_table_slot *slots;
     uint32_t cap;
@@ -60,8 +60,8 @@ static inline uint32_t amg_table_put(
     return slot->cookie;
 }
 
-/* Gives `object` a cookie, and grows the table if it has no room. HG_NOMEM:
- * also when all slots are taken. */
+/* Gives `object` a cookie, and grows the table if it has no room. HG_NOMEM: no
+ * memory, or the table has `max` slots, all taken. */
 static inline hg_return_t amg_table_add(
     struct amg_table *table, void *object, uint32_t owner, uint32_t *ret_cookie)
 {

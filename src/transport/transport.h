@@ -89,10 +89,10 @@ struct amg_open {
                            * the default */
     bool is_listening;
     /* All peers are ranks of one job, and close together with the main domain:
-     * so a rank is quiet only when all its calls and accesses have ended. */
+     * so quiesce() waits for the calls and transfers of this process, too. */
     bool is_joined;
-    /* Files of dead processes stay: the first rank of this node, which opens
-     * the same medium now, removes them. */
+    /* The driver need not remove the files of dead processes: the first rank of
+     * this node removes them when it opens the same medium. */
     bool is_clean;
     uint32_t message_len;  /* hint: longest message, 0 takes the default */
     uint32_t credits;      /* unanswered requests per peer; 0: the default */
@@ -135,8 +135,8 @@ struct amg_domain {
      * peers have closed. NULL: none. */
     void (*stopped)(void *arg);
     void *stopped_arg;
-    /* Makes progress on all endpoints; the results wait for their next polls.
-     * NULL: peers that wait in unreg() need no progress here. Constant. */
+    /* Makes progress on all endpoints, whose next polls return the results.
+     * NULL: an unreg() of a peer needs no progress of this domain. Constant. */
     void (*progress)(struct amg_domain *domain);
     /* Set by core: makes progress on the other open domains of the process. A
      * driver that waits for a peer calls it repeatedly, without a lock: the
@@ -155,9 +155,9 @@ struct amg_ep {
     /* 0 while a poll would find nothing: the caller may skip the poll; relaxed.
      * NULL: the driver cannot know. The pointer is constant. */
     const atomic_uint *pending;
-    /* Messages that wait for further calls to join them (transport/pack.h), and
-     * leave with the next poll; relaxed. NULL: there are never any. The pointer
-     * is constant. */
+    /* Number of packed messages (transport/pack.h) that further calls may still
+     * join; all leave with the next poll. Relaxed. NULL: the driver packs none.
+     * The pointer is constant. */
     const atomic_uint *kept;
     /* Bytes of long requests (get_long_buf) that are arriving, or wait for
      * their handler: beyond AMALGAM_MAX_PENDING_BYTES the driver leaves further
@@ -169,7 +169,7 @@ struct amg_ep {
     uint8_t context_id;
 };
 
-/* The handler of a request with `is_long` begins. */
+/* The handler of a long request begins: takes its bytes off `held`. */
 static inline void amg_arrival_begin(
     struct amg_arrival *arrival, atomic_uint_fast64_t *held)
 {
@@ -212,8 +212,8 @@ struct amg_target {
 };
 
 /* A position in exposed memory, as the descriptor of its handle states it, in
- * addresses of the exposer. The exposer refuses the access if the position is
- * beyond the list, or if the list is too short. */
+ * addresses of the exposer. The exposer refuses the access if the position, or
+ * the end of the access, is beyond its own list of segments. */
 struct amg_remote {
     struct amg_key key;
     struct amg_seg_iter at;
@@ -280,13 +280,13 @@ struct amg_ep_ops {
      * after arm(); -1: the driver has none, and a wait polls. Constant while
      * the endpoint is open; the caller polls it, but does not read it. */
     int (*wait_fd)(const struct amg_ep *ep);
-    /* The progress owner announces that it is about to block on wait_fd: from
-     * now on a sender makes the descriptor readable. False: a completion or
-     * arrival is there, so poll instead. An operation that ended in a post or
-     * cancel of this process counts, too: arm checks under the lock that post
-     * and cancel take (for later posts and cancels, core wakes the owner). The
-     * next poll ends the announcement, and drains the descriptor. Always true
-     * without a descriptor. May make system calls. */
+    /* The progress owner announces that it is about to block on wait_fd: until
+     * the next poll, which also drains the descriptor, a sender makes the
+     * descriptor readable. False: a completion or arrival is there, so poll
+     * instead. An operation that ended in a post or cancel of this process
+     * counts, too: arm checks under the lock that post and cancel take (for
+     * later posts and cancels, core wakes the owner). Always true without a
+     * descriptor. May make system calls. */
     bool (*arm)(struct amg_ep *ep);
     /* Does a peer that sends to this endpoint run on the caller's core? Then a
      * busy poll only keeps that peer from sending. A guess, for a progress
@@ -398,13 +398,13 @@ struct amg_bulk_ops {
     void (*key)(const struct amg_mem *mem, struct amg_key *ret_key);
     /* Moves `len` bytes (> 0, any 64 bit length), starting at `local`, to
      * exposed memory of `to.peer`; completes when they are in that memory. On
-     * both sides the bytes may be in several segments. `local` and `remote` are
-     * not kept, but the lists they point to stay as they are until the
-     * operation completes. The caller may drop its reference to the peer when
-     * put() has returned. The progress of context `to.context_id` serves the
-     * access. Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not
-     * exposed for writing), HG_OVERFLOW (outside what is exposed; nothing was
-     * moved), HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
+     * both sides the bytes may be in several segments. When put() has returned,
+     * the caller may drop its reference to the peer and change `local` and
+     * `remote`, but not the lists that they point to before the operation
+     * completes. The progress of context `to.context_id` serves the access.
+     * Completes with HG_SUCCESS, HG_CANCELED, HG_PERMISSION (not exposed for
+     * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
+     * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
      * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_target to,

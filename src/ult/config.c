@@ -80,7 +80,7 @@ static struct value *value_add(struct values *values)
 }
 
 /* Sets the value of a key; `value` NULL removes the key. `type`: one of
- * ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*. `config` NULL: `none_code`. */
+ * ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*. `none_code`: `config` is NULL. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {
@@ -108,7 +108,7 @@ static int config_set(
 }
 
 /* Gets the type and the value of a key; `ret_type` and `ret_value` may be NULL.
- * ABT_ERR_INV_ARG: the key has no value. */
+ * ABT_ERR_INV_ARG: the key has no value; `none_code`: `config` is NULL. */
 static int config_get(
     const void *config, int none_code, int key, void *ret_type, void *ret_value)
 {

@@ -239,7 +239,7 @@ int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr)
     return ABT_SUCCESS;
 }
 
-/* Prints the stack from its saved context to the upper end. Not instrumented,
+/* Prints the stack from the thread's `sp` to the upper end. Not instrumented,
  * since this function also reads bytes that AddressSanitizer puts between
  * variables, and bytes that other threads write, such as a timeout's node. */
 AMG_READS_ALL static void stack_print(FILE *fp, const struct amg_ult *ult)

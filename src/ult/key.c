@@ -4,7 +4,7 @@
  * A table is a chain of arrays of a few slots. Adding a slot takes the thread's
  * lock; reading slots and setting their values takes no lock. A slot has a copy
  * of the key's destructor and number, and no other key gets that number: so a
- * program may free a key before threads that have a value for the key. */
+ * program may free a key while threads still have a value for the key. */
 #include "ult/ult.h"
 
 #include <stdbool.h>

@@ -10,18 +10,17 @@
 #include "ult/switch_to.h"
 
 /* States of a mutex:
- *
  *          lock              unlock
- *   FREE -------> HELD ------------> FREE      one exchange each, no lock
- *
+ *   FREE -------> HELD ------------> FREE      one exchange each, no `lock`
  *   HELD --(lock)--> WANTED --(unlock)--> PASSED --(lock)--> HELD or WANTED
+ *                    WANTED --(unlock to a late waiter)----> HELD or WANTED
  *
- * All edges of the second line are made under `lock`. The unlock of a WANTED
- * mutex unparks the oldest waiter, but does not reserve the mutex: until the
- * waiter runs, other threads may acquire the mutex, since a hand-over at each
- * unlock would cost a switch. A waiter that came too late once goes to the
- * front of the queue; the next unlock hands the mutex to that waiter, so no
- * thread waits for ever. A PASSED mutex is acquired under `lock`: so the next
+ * The other edges are made under `lock`. An unlock to PASSED unparks the oldest
+ * waiter, unless an unparked one has yet to run, but does not reserve the
+ * mutex: other threads may acquire it first, as a hand-over each time would
+ * cost a switch. An unparked waiter that finds the mutex taken is late, and
+ * goes to the front of the queue; the next unlock hands the mutex to that
+ * waiter, so none starves. A PASSED mutex is acquired under `lock`: so the next
  * holder, which may free the mutex, knows that the former holder has left. */
 
 enum {
@@ -36,10 +35,10 @@ enum {
 _Static_assert(sizeof(struct ABT_mutex_opaque) <= sizeof(ABT_mutex_memory),
     "a mutex fits into the memory that abt.h gives it");
 
-/* Waiter of a mutex, on its own stack; the mutex's lock guards the fields. */
+/* Waiter, on the stack of its thread; the mutex's `lock` guards the fields. */
 struct mutex_waiter {
     struct amg_waiter waiter;
-    bool is_late;  /* was woken, but another thread had acquired the mutex */
+    bool is_late;  /* unparked, but another thread acquired the mutex first */
     bool is_owner; /* the unlock has handed the mutex to this waiter */
 };
 
@@ -184,7 +183,7 @@ static void release_wanted(ABT_mutex mutex)
         amg_unpark(waiter);
 }
 
-/* False: the mutex was not held. */
+/* Releases the mutex. False: the mutex was not held. */
 static bool release(ABT_mutex mutex)
 {
     if (word_change(mutex, AMG_MUTEX_HELD, AMG_MUTEX_FREE))
@@ -442,13 +441,14 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
 }
 
 /* A waiter of a condition enters the queue before it unlocks its mutex, so that
- * no signal made under that mutex is missed. The waiter holds no lock when it
- * unlocks the mutex, so a signal may come before the waiter has parked. Such a
- * signal only sets `is_signaled` of the waiter, which then does not park.
+ * no signal made under that mutex is missed. When the waiter unlocks the mutex,
+ * it does not hold the condition's lock, so a signal may come before the waiter
+ * has parked. Such a signal only sets `is_signaled` of the waiter, which then
+ * does not park.
  *
- * A parked waiter without a deadline does not touch the condition again once
- * signaled. All other waiters touch the condition again: `inside` counts them
- * until they leave, and ABT_cond_free() waits until then. */
+ * A signaled waiter touches the condition again, unless it was parked without a
+ * deadline. `inside` counts the waiters that may touch the condition again, and
+ * ABT_cond_free() waits until the signaled ones have done so. */
 
 /* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
  * its creator, or by the program whose memory has it. The lock guards all. */
@@ -463,12 +463,12 @@ struct ABT_cond_opaque {
 _Static_assert(sizeof(struct ABT_cond_opaque) <= sizeof(ABT_cond_memory),
     "a condition fits into the memory that abt.h gives it");
 
-/* Waiter of a condition, on its own stack; guarded by the condition's lock. */
+/* Waiter, on the stack of its thread; guarded by the condition's `lock`. */
 struct cond_waiter {
     struct amg_waiter waiter;
     bool is_parked;
     bool is_signaled;
-    bool returns; /* touches the condition after the unpark */
+    bool returns; /* has a deadline: touches the condition after the unpark */
 };
 
 /* Enters the queue; false: threads wait with another mutex. */
@@ -487,7 +487,7 @@ static bool cond_enter(ABT_cond cond, ABT_mutex mutex, struct cond_waiter *self)
     return is_ours;
 }
 
-/* Called after waiters have left the queue. */
+/* Waiters have left the queue: forgets the mutex if no waiter is left. */
 static void cond_shrunk_locked(ABT_cond cond)
 {
     AMG_ASSERT_HELD(&cond->lock);
@@ -495,7 +495,7 @@ static void cond_shrunk_locked(ABT_cond cond)
         cond->mutex = NULL;
 }
 
-/* False: the deadline came before a signal. `deadline_ns` NULL: no deadline. */
+/* Waits for a signal, or (false) until the deadline; NULL: no deadline. */
 static bool cond_sleep(
     ABT_cond cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {
@@ -554,8 +554,8 @@ static int cond_wait(
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Removes the first waiter from the queue, for amg_waiters_wake(). False: no
- * waiter. */
+/* Removes the first waiter from the queue, and signals it; a parked one goes to
+ * `taken`, for amg_waiters_wake(). False: no waiter. */
 static bool cond_signal_locked(ABT_cond cond, struct amg_waiters_taken *taken)
 {
     struct amg_waiter *waiter = amg_waiters_pop(&cond->waiters);
@@ -582,7 +582,7 @@ int ABT_cond_create(ABT_cond *newcond)
     return amg_handle_create(newcond, sizeof(struct ABT_cond_opaque));
 }
 
-/* Has the condition no waiters? Waits until signaled waiters have left. */
+/* Is the queue empty? If so, waits until signaled waiters have left, too. */
 static bool cond_is_idle(void *object)
 {
     ABT_cond cond = object;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selection of how bulk data moves over MPI: through windows or by messages, by
- * a measurement while the domain opens.
+/* Decides from a measurement, while the domain opens, whether bulk data moves
+ * over MPI through windows or by messages.
  *
  * Messages always work: they can be cancelled, they gather short runs, and the
- * exposer checks each access. A window is used if it is 5 % faster; a window
- * that needs no help of its target may be 5 % slower, since the target can
- * compute meanwhile. No window is used if the post of an access waits for a
- * target that is outside of MPI (osc/rdma of Open MPI 4.1.4 takes a lock in the
- * post): the caller could not cancel the post, nor serve peers. The init string
- * or AMALGAM_TRANSPORT may force windows or messages. Windows over all ranks
- * are created only if some transfers will use them.
+ * exposer checks each access. A window is used if it is 5 % faster than
+ * messages; a window that needs no help of its target may be 5 % slower, since
+ * the target can compute meanwhile. No window is used if the post of an access
+ * waits for a target that is outside of MPI (osc/rdma of Open MPI 4.1.4 takes a
+ * lock in the post), because the caller could neither cancel that post nor
+ * serve peers. The init string or AMALGAM_TRANSPORT may force windows or
+ * messages. Windows over all ranks are created only if transfers will use them.
  *
- * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
- * with two windows of their own. The ranks form pairs: in each round one rank
- * pulls once by each way while its partner serves it, then the two swap. A
- * round begins only if the time is left that the slowest pair took for the last
- * round. Each pair takes the median of its rounds, or the best round. The
- * slowest pair counts for windows, the fastest pair for messages.
+ * The first rank of each of up to AMG_MPI_LEADERS nodes measures, on a
+ * communicator and two windows of their own. They form pairs: in each round one
+ * rank pulls once by each way while its partner serves the pulls, then the two
+ * swap. A round begins only if BUDGET_MS leaves the time that the slowest pair
+ * took for the round before. Each rank takes the median of its rounds, or the
+ * best round. The slowest rank counts for windows, the fastest for messages.
  *
- * Only pulls are measured: a push takes the same time through the same window
- * (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
+ * Only pulls are measured, because a push takes the same time through the same
+ * window (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
 
 #include <sched.h>
 #include <stdarg.h>
@@ -34,17 +34,17 @@
 #include "mpi_backend/mpi_rma.h"
 
 enum {
-    BUDGET_MS = 50, /* of the rounds that are timed */
-    ROUNDS = 7,     /* of each length; the first, to connect, is not counted */
-    ROUNDS_MIN = 4, /* enough for a result */
+    BUDGET_MS = 50, /* for the rounds of pulls of all lengths */
+    ROUNDS = 7,     /* per length; the first, which connects, is not counted */
+    ROUNDS_MIN = 4, /* fewer rounds give no result */
     AREA_LEN = AMG_MPI_MEASURED_LARGE,
-    ACCESS_WORDS = 8, /* AMG_MPI_DESC_LEN bytes; see mpi_export.h */
+    ACCESS_WORDS = 8, /* of a descriptor, AMG_MPI_DESC_LEN bytes */
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
-    NOTE_WORDS = 6,            /* 48 B, as long as a GET with its header */
+    NOTE_WORDS = 6,            /* of a note: 48 B, like a GET with its header */
     TARGET_SLEEP_NS = 2000000, /* far above the time of a get */
-    CLEAR_NS = 100000,         /* until a sleeping rank has left MPI */
-    YIELDS = 200,              /* tests of a request before this rank yields */
-    RANKS_MAX = 4096,          /* of a domain that is measured */
+    CLEAR_NS = 100000,         /* until the target has left MPI, to sleep */
+    YIELDS = 200,              /* tests of a request before the thread yields */
+    RANKS_MAX = 4096,          /* larger domains are not measured */
     GAIN_PERCENT = 105,
     GAIN_PASSIVE_PERCENT = 95,
 };
@@ -61,15 +61,15 @@ static const uint64_t lens[AMG_MPI_SIZES] = {
 /* State of a measuring rank; lives as long as the measurement. */
 struct bench {
     MPI_Comm comm; /* of the ranks that measure */
-    int rank;      /* in the job */
-    int me;
-    int partner; /* MPI_PROC_NULL (< 0): none, an odd number of ranks */
+    int rank;      /* in the domain */
+    int me;        /* rank in `comm` */
+    int partner;   /* MPI_PROC_NULL (< 0): none, of an odd number of ranks */
     MPI_Win windows[AMG_MPI_MEMORIES];
     MPI_Aint at[AMG_MPI_MEMORIES]; /* displacement of the partner's bytes */
-    unsigned char *area;           /* AREA_CAP bytes under both windows */
+    unsigned char *area;           /* memory of both windows, AREA_CAP bytes */
     unsigned char *landing;
     uint64_t ns[AMG_MPI_SIZES][WAYS][ROUNDS];
-    unsigned rounds[AMG_MPI_SIZES];
+    unsigned rounds[AMG_MPI_SIZES]; /* made so far */
     struct amg_mpi_figures figures;
 };
 
@@ -200,7 +200,7 @@ static uint64_t message_pull(struct bench *bench, uint64_t len)
     return amg_clock_ns() - ns;
 }
 
-/* Checks the bytes: a rank fills its area with a byte, its number + 1. */
+/* Checks the pulled bytes: each is the partner's rank in `comm` plus 1. */
 static void landing_check(struct bench *bench, uint64_t len)
 {
     const unsigned char *bytes = bench->landing;
@@ -328,7 +328,7 @@ static void rounds_run(struct bench *bench)
 {
     const uint64_t budget_ns = BUDGET_MS * AMG_NS_PER_MS;
     const uint64_t start_ns = amg_clock_ns();
-    uint64_t round_ns = 0; /* time of the last round */
+    uint64_t round_ns = 0; /* time of the round before, at the slowest pair */
     uint64_t now_ns = 0;   /* since the start; equal on all measuring ranks */
 
     bench->figures.needs_target = bench->partner >= 0;

@@ -24,9 +24,9 @@
 enum {
     IDLE_MAX = 256,  /* idle rounds before a back-off: about 0.1 ms */
     CLOSE_MS = 1000, /* the contract's bound for closing an endpoint */
-    ANSWER_MS = 500, /* part of CLOSE_MS for answers to a cancelled get */
-    SKEW_MS = 500,   /* all ranks give up within this time */
-    RANKS_CAP = 32,
+    ANSWER_MS = 500, /* part of CLOSE_MS: wait for answers to cancelled gets */
+    SKEW_MS = 500,   /* ranks begin to give up at most this far apart */
+    RANKS_CAP = 32,  /* bytes of a text that names ranks */
 };
 
 /* A round of a wait: makes progress on the whole domain, and after IDLE_MAX
@@ -152,8 +152,8 @@ hg_return_t amg_mpi_close_unreg(
     return HG_SUCCESS;
 }
 
-/* Cancels puts and gets of `ep` (NULL: all). Waits at most CLOSE_MS until MPI
- * no longer uses their memory. */
+/* Cancels puts and gets of `ep` (NULL: of all endpoints). Waits at most
+ * CLOSE_MS until MPI no longer uses their memory. */
 static void transfers_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep)
 {
@@ -192,8 +192,8 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
         domain_wait_locked(domain, &idle_rounds);
 }
 
-/* Whether all ranks free their windows now. A rank that gave up on others keeps
- * its windows, even if rank 0 heard from all ranks. */
+/* Waits until all ranks are ready to free their windows; false: keep them. A
+ * rank that gave up on others keeps its windows, even if rank 0 did not. */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -300,8 +300,8 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
     return peer != NULL;
 }
 
-/* Logs that rank 0 is silent; `is_over`: this rank gives up. Rank 1 warns until
- * rank 0 has asked which ranks are missing: then rank 0 logs them. */
+/* Logs that rank 0 is silent; `is_over`: this rank gives up. Only rank 1 warns,
+ * until rank 0 asks which ranks are missing, to log these itself. */
 static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
     bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
@@ -341,7 +341,7 @@ static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
         return 0;
     if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-    while (!tree->is_closing && !tree->is_over) /* again in a new phase */
+    while (!tree->is_closing && !tree->is_over) /* a new phase may begin */
         amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());
@@ -408,7 +408,7 @@ bool amg_mpi_close_is_over(struct amg_mpi_domain *domain)
     return is_over;
 }
 
-/* Ends the disconnect, and logs the missing ranks. */
+/* Ends the disconnect without the missing ranks, which rank 0 logs. */
 static void disconnect_abandon_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
@@ -476,8 +476,8 @@ static bool has_joined(const struct amg_mpi_domain *domain)
            flag;
 }
 
-/* False: ranks never entered a barrier, and the communicator of messages must
- * stay allocated. */
+/* Ends the barrier of opening and the program's. False: not all ranks entered
+ * both barriers, so the communicator of messages must stay allocated. */
 static bool barrier_end_locked(struct amg_mpi_domain *domain)
 {
     int flag = 0;
@@ -549,7 +549,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     is_quiet = amg_mpi_longs_drop_locked(domain);
     is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
     is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
-    if (!is_quiet) /* no later communicator may match late fragments */
+    if (!is_quiet) /* no new communicator may match fragments that come */
         domain->comm.data = MPI_COMM_NULL; /* stays allocated */
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))

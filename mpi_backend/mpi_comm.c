@@ -37,14 +37,14 @@
 #include "mpi_backend/mpi_public.h"
 
 enum {
-    YIELDS = 200,     /* tests before a thread sleeps between them */
-    SLEEP_NS = 50000, /* the first time, later up to 2 ms */
-    SLEEP_MORE_NS = 4000,
-    SLEEPS_MAX = 500,
-    TELL_TESTS = 5500, /* after some 10 s of such sleeps */
+    YIELDS = 200,         /* tests before a thread sleeps between tests */
+    SLEEP_NS = 50000,     /* the first sleep; later ones last up to 2 ms */
+    SLEEP_MORE_NS = 4000, /* each sleep is longer by this time, */
+    SLEEPS_MAX = 500,     /* up to this number of sleeps */
+    TELL_TESTS = 5500,    /* tests in some 10 s, after which a line is logged */
 };
 
-/* Written under `start_lock`, or before other threads read the variables. */
+/* Variables written under `start_lock`, or before other threads read them. */
 static struct amg_lock start_lock;
 static struct amg_bias turn_lock;
 static bool has_hook; /* the callback on MPI_COMM_SELF is set */
@@ -60,8 +60,8 @@ static atomic_bool takes_turns;
 /* Whether this process gave up on ranks that MPI_Finalize would wait for.
  * amg_mpi_comm_give_up() stores (release), mpi_exit() loads (acquire). */
 static atomic_bool has_given_up;
-/* amg_fork_count() of the process whose MPI this is; UINT_MAX: not known yet.
- * In a child of fork() MPI must not be called. */
+/* amg_fork_count() in the process that runs MPI; UINT_MAX: no domain was opened
+ * yet. A child of fork() must not call MPI. */
 static atomic_uint owner_forks = UINT_MAX;
 
 static bool is_child(void)
@@ -81,10 +81,10 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
     return HG_NA_ERROR;
 }
 
-/* The longer a thread has waited, the longer it sleeps: hundreds of ranks that
- * wait for eight others may occupy the cores that the eight need. While this
- * thread sleeps, other threads may call MPI: the awaited rank may need an
- * answer from such a thread. */
+/* The longer a thread has waited, the longer it sleeps, because hundreds of
+ * ranks that wait for eight others may occupy the cores that the eight need.
+ * While this thread sleeps, other threads may call MPI, because the awaited
+ * rank may need an answer from such a thread. */
 void amg_mpi_comm_pause(unsigned tests)
 {
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
@@ -233,8 +233,8 @@ static bool mpi_is_usable(void)
     return false;
 }
 
-/* From now on each log line names the rank of this process in the world, or in
- * `comm` if MPI was started by sessions alone. */
+/* Makes each later log line name the rank of this process in the world, or in
+ * `comm` if only sessions started MPI. */
 static void log_name_set(MPI_Comm comm)
 {
     int is_up = 0;
@@ -363,7 +363,7 @@ static bool is_first(const char *name)
 }
 
 /* If two managers are nested, nothing tells which is the inner one. The smaller
- * number counts, which causes fewer false warnings. */
+ * number of processes counts, which causes fewer false warnings. */
 static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};

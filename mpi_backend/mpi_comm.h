@@ -14,17 +14,17 @@
 
 struct amg_mpi_place;
 
-/* How often the driver makes a call of MPI whose failure it cannot report. */
+/* How often the driver tries a call of MPI whose failure it cannot report. */
 enum { AMG_MPI_TRIES = 4 };
 
 /* Owned by the domain that embeds it; constant while the domain is open. */
 struct amg_mpi_comm {
-    MPI_Comm messages; /* our duplicates of the user's communicator */
-    MPI_Comm data;
+    MPI_Comm messages; /* a duplicate of the user's communicator */
+    MPI_Comm data;     /* a second duplicate */
     int rank;
     int size;
     int tag_max;
-    struct amg_mpi_place *place; /* of this node, while the domain opens */
+    struct amg_mpi_place *place; /* of this node, until the domain is open */
     uint32_t node_first;         /* lowest rank of the node */
     int node_rank;
     int node_size;
@@ -38,34 +38,34 @@ struct amg_mpi_comm {
      *   MULTIPLE    any thread */
     int thread_level;
     struct amg_bias *lock; /* of all MPI calls at SERIALIZED, else NULL */
-    bool must_yield; /* the node has more ranks than cores that they may use */
+    bool must_yield;       /* the node has more ranks than pus for them */
 };
 
 /* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
  * communicator to duplicate: `*user`; if `user` is NULL, that of
- * amg_mpi_world_set(), or the world. At MPI_THREAD_SERIALIZED the caller then
- * holds the lock of MPI calls until the domain is open, but not in
+ * amg_mpi_world_set(), else MPI_COMM_WORLD. At MPI_THREAD_SERIALIZED the caller
+ * then holds the lock of MPI calls until the domain is open, but not in
  * amg_mpi_comm_pause(). The caller has checked `user` by
  * amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs first in
  * MPI_Finalize. */
 hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
-/* From now on the process does not call MPI_Finalize at exit. */
+/* Makes the handler at exit call MPI_Abort instead of MPI_Finalize. */
 void amg_mpi_comm_give_up(void);
-/* `is_whole` false: the communicators stay allocated, as a rank is gone or MPI
- * may still use them. Takes the lock of MPI calls where there is one. */
+/* Frees the communicators, under the lock of MPI calls where there is one.
+ * `is_whole` false: keeps all, as a rank is gone or MPI may still use them. */
 void amg_mpi_comm_close(struct amg_mpi_comm *comm, bool is_whole);
 
-/* MPI was finalised: no thread may call MPI any more. */
+/* Whether MPI was finalised, so that no thread may call MPI any more. */
 bool amg_mpi_comm_is_over(void);
 
-/* The lock of MPI calls, where there is one (MPI_THREAD_SERIALIZED), for calls
- * outside a domain's lock, including those that wait for other ranks. */
+/* Take and release the lock of MPI calls, if any (MPI_THREAD_SERIALIZED), for
+ * calls outside a domain's lock, including those that wait for ranks. */
 void amg_mpi_comm_lock(const struct amg_mpi_comm *comm);
 void amg_mpi_comm_unlock(const struct amg_mpi_comm *comm);
 
-/* Whether this thread started MPI. */
+/* Whether this is MPI's main thread (with sessions: the first to open). */
 bool amg_mpi_comm_is_main(void);
 
 /* Library threads may call MPI only at MPI_THREAD_MULTIPLE. */
@@ -100,8 +100,8 @@ struct amg_mpi_launch {
 
 struct amg_mpi_launch amg_mpi_launch_read(void);
 
-/* Whether MPI created a window; if not, logs the reason at level info: some
- * MPIs have no windows at MPI_THREAD_MULTIPLE over several nodes. */
+/* Whether MPI created a window; if not, logs the reason, at level info because
+ * some MPIs have no windows at MPI_THREAD_MULTIPLE over several nodes. */
 bool amg_mpi_comm_is_window(int code, const char *what);
 
 /* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */

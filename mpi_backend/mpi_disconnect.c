@@ -25,8 +25,8 @@
 #include "mpi_backend/mpi_send.h"
 
 enum {
-    NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, a comma and a space */
-    UNASKED_CAP = 80,
+    NAMES_CAP = AMG_MPI_NAMED_MAX * 12, /* 10 digits, ',' and ' ' each */
+    UNASKED_CAP = 80, /* bytes of the text about unasked ranks */
 };
 
 void amg_mpi_disconnect_log_locked(

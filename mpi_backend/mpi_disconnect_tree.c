@@ -14,7 +14,7 @@ struct subtree {
     uint32_t parent;
 };
 
-/* Ranks of each child's subtree; the last subtree may have fewer. */
+/* Ranks of each child's subtree in one of `count`; the last may have fewer. */
 static uint32_t part_of(uint32_t count)
 {
     return (count - 1 + AMG_MPI_TREE_CHILDREN - 1) / AMG_MPI_TREE_CHILDREN;
@@ -74,7 +74,7 @@ static uint8_t all_children(const struct amg_mpi_tree *tree)
     return (uint8_t)((1u << children_of(tree->count)) - 1);
 }
 
-/* Levels below the first rank. */
+/* Levels below the root of a subtree of `count` ranks. */
 static unsigned height_of(uint32_t count)
 {
     unsigned height = 0;
@@ -115,8 +115,8 @@ static void phase_begin(struct amg_mpi_tree *tree)
     tree->to_repeat = all_children(tree) & (uint8_t)~tree->gone;
 }
 
-/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. At
- * another rank, DISCONNECT to its parent also answers an open question. */
+/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. Another
+ * rank then sends DISCONNECT, which answers an open question, too. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;

@@ -12,22 +12,22 @@
  *         /|\ /|\ /|\
  *        2 3 4 ...   12
  *
- *   DISCONNECT          to the parent   the sender and all below it are closing
+ *   DISCONNECT          to the parent   the sender's whole subtree is closing,
+ *                                       or the sender gave up; answers ASK, too
  *   DISCONNECT_AGAIN    to children     all ranks have closed; close again
- *   DISCONNECT_ALL      to children     all ranks are closing, but those named,
- *                                       on which rank 0 gave up
+ *   DISCONNECT_ALL      to children*    the end: all but the named are closing
  *   DISCONNECT_ASK      to children     which ranks below are missing?
- *   DISCONNECT_MISSING  to the parent   the missing ranks (or DISCONNECT)
+ *   DISCONNECT_MISSING  to the parent   answers ASK: the missing ranks
  *
  * A rank that is closing still serves the others, and its handlers may make
  * calls. So the ranks close in phases: when all ranks have closed, all close
- * once more, and each tells whether it made calls since it closed before. In
- * the last phase no rank did. Why no call is lost: let T be the moment when
- * rank 0 ended the phase before the last. By then each rank had closed in that
- * phase, after its calls were handled and answered; each rank closed again only
- * after T, and told that it had made no call in between. So at T no call was in
- * flight, and no handler was running that would make a call. The phases end as
- * soon as handlers stop making calls.
+ * once more, and each tells whether it made calls since it closed before. The
+ * last phase is the first after phase 0 in which no rank did. Why no call is
+ * lost: let T be the moment when rank 0 ended the phase before the last. By
+ * then each rank had closed in that phase, after its calls were handled and
+ * answered; each rank closed again only after T, and told that it had made no
+ * call in between. So at T no call was in flight, and no running handler would
+ * make one. The phases end as soon as handlers stop making calls.
  *
  * Each rank computes its parent and children: nothing is exchanged when the
  * class opens, and there is no table of ranks. Launchers place neighbours on
@@ -41,8 +41,8 @@
  *
  * A rank that is asked answers when its children have answered, or after a time
  * that grows with the height of its subtree. The answer names silent children,
- * and counts the ranks below them, which cannot be asked. DISCONNECT_ALL skips
- * the ranks that it names, but not the ranks below them. Model:
+ * and counts the ranks below them, which cannot be asked. (*) DISCONNECT_ALL
+ * goes to a named child's children in place of that child. Model:
  * tests/models/class_end.pml. */
 #ifndef AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
 #define AMG_MPI_BACKEND_MPI_DISCONNECT_TREE_H
@@ -63,34 +63,34 @@ enum {
 struct amg_mpi_tree {
     uint32_t rank;
     uint32_t size;
-    uint32_t parent;    /* of rank 0: itself */
-    uint32_t count;     /* ranks of its subtree; the first is `rank` */
+    uint32_t parent;    /* rank 0 is its own parent */
+    uint32_t count;     /* ranks of the subtree whose root is `rank` */
     uint32_t down_next; /* the next rank that may get DISCONNECT_ALL */
     uint32_t round;     /* number of the only open question; an answer to
                          * another question is ignored */
     uint32_t phase;     /* of the disconnect, from 0 on */
-    uint32_t posted;    /* calls that this rank had made when it closed */
+    uint32_t posted;    /* calls that this rank had made at its last close */
     uint64_t until_ns;  /* answers are awaited until this time */
     /* A bit per child: */
     uint8_t closing;   /* the child's subtree is closing */
     uint8_t asked;     /* the child's answer is awaited */
-    uint8_t to_ask;    /* part of `asked`: DISCONNECT_ASK is to be sent */
+    uint8_t to_ask;    /* subset of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
-    uint8_t gone;      /* part of `closing`: gave up; takes part in no phase */
-    bool is_dirty;     /* calls made here or below since the previous phase */
-    bool is_closing;   /* has closed in this phase */
+    uint8_t gone;      /* subset of `closing`: the child gave up, so no phase */
+    bool is_dirty;     /* the subtree made calls since the previous phase */
+    bool is_closing;   /* `rank` has closed in this phase */
     bool has_told;     /* DISCONNECT of this phase was sent, or is not due */
     bool is_asking;    /* a question is open at this rank */
     bool is_over;      /* the disconnect is complete, or given up */
     bool is_broken;    /* ranks are missing: this rank or rank 0 gave up */
-    struct amg_mpi_missing missing; /* the answer; when over: the outcome */
+    struct amg_mpi_missing missing; /* the answer; if `is_over`: the outcome */
 };
 
 struct amg_mpi_tree_message {
     uint32_t rank; /* the sender; before sending: the receiver */
     /* Of ASK, MISSING: number of the question; of DISCONNECT_AGAIN: the phase
      * that begins; of DISCONNECT: twice the phase, plus 1 if the sender is
-     * dirty; AMG_MPI_TREE_GONE if the sender has given up. */
+     * dirty, or AMG_MPI_TREE_GONE if the sender has given up. */
     uint32_t round;
     enum amg_mpi_kind kind;
     struct amg_mpi_missing missing; /* of DISCONNECT_ALL, DISCONNECT_MISSING */
@@ -98,15 +98,15 @@ struct amg_mpi_tree_message {
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
 /* Closes this rank in the present phase, as its calls are over; `posted` is the
- * number of its calls since the start, modulo 2^32. To be called whenever its
- * calls are over and `is_closing` is not set. */
+ * number of its calls since the start, modulo 2^32. To be called whenever this
+ * rank's calls are over and `is_closing` is not set. */
 void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
     const struct amg_mpi_tree_message *message, uint64_t now_ns);
 /* Rank 0 asks which ranks are missing. */
 void amg_mpi_tree_ask(struct amg_mpi_tree *tree, uint64_t now_ns);
-/* Ends the wait for answers when its time is over. */
+/* After `until_ns`: ends the wait for answers; silent children are missing. */
 void amg_mpi_tree_look(struct amg_mpi_tree *tree, uint64_t now_ns);
 /* True once, at rank 0: the answer has come, and is in `missing`. */
 bool amg_mpi_tree_is_answered(struct amg_mpi_tree *tree);

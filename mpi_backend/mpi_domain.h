@@ -11,7 +11,7 @@
  *
  *   held by                   bound              until
  *   credit of a peer
- *     a request                its credits        the peer's program answers or
+ *     a request                the peer's credits the peer's program answers or
  *                                                 releases it
  *   place in flight to a peer
  *     a put or get             AMG_MPI_TRANSFERS  the peer makes progress
@@ -56,36 +56,36 @@ enum {
      * two domains have the same stamp in one case of 524,288 (MPICH), or of 64
      * with the least MPI_TAG_UB that the standard allows. */
     AMG_MPI_TAG_BITS = 9,
-    /* Tags of long messages, above the tags of transfers: for each context one
-     * of requests and one of replies; see mpi_long.c. */
+    /* Number of tags of long messages on `comm.data`, above those of transfers:
+     * per context one of requests, one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers. The target
-     * pulls longer arguments, whose bytes take longer than the round trip. */
+     * pulls longer arguments, which take longer than the round trip. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
 struct amg_mpi_peer;
 struct amg_mpi_bounce;
 
-/* State of a put or get, after enum amg_call_state; PTR is the transfer. */
+/* A put or get, beyond enum amg_call_state; amg_call_ptr() is the transfer. */
 enum { AMG_MPI_OP_TRANSFER = AMG_CALL_STATES };
 
-/* Buffer of one message: in the free list, with the user as a buffer, being
- * sent, posted for receiving, or with the user as an arrival. */
+/* Buffer of one message: free, with core (as a buffer or an arrival), waiting
+ * to be sent, being sent, or posted for receiving. */
 struct amg_mpi_msgbuf {
     struct amg_post post;
     struct amg_mpi_domain *domain;
     MPI_Request request;
     int rank; /* destination, or source of a long or stalled message */
     int tag;
-    uint32_t len;       /* with the header */
+    uint32_t len;       /* of the message, with its header */
     atomic_uint others; /* users of a received message, minus one */
     bool is_long;       /* data[] has AMG_MPI_LONG_CAP bytes */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_pack_arrival arrival;
-    struct amg_pack pack; /* while it is being packed */
-    /* A message of several calls begins here, and `header` is the head of the
-     * first call. Kind 0: the message has one call. */
+    struct amg_pack pack; /* for the packer; of a long message: head.kind */
+    /* A PACK begins here, and `header` is the head of its first call. In any
+     * other message `packed.kind` is 0. */
     _Alignas(64) struct amg_mpi_header packed;
     struct amg_mpi_header header; /* any other message begins here */
     unsigned char data[];
@@ -97,52 +97,52 @@ struct amg_mpi_ep {
     struct amg_link orphan;  /* on domain->orphans, once closed */
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for the next poll */
-    struct amg_list longs;   /* announcements of requests without room */
+    struct amg_list longs;   /* announcements that wait for room: requests */
     struct amg_list behind;  /* places of long requests that are coming, and
                               * arrivals behind them; see mpi_long.c */
     bool was_idle;           /* the last poll found no message */
     bool has_skipped;        /* the last poll did not test for messages */
-    unsigned first;          /* the oldest posted receive */
-    unsigned posted;
-    /* A ring, in posting order; MPI_REQUEST_NULL: completed, see `statuses` and
-     * `codes`. */
+    unsigned first;          /* index of the oldest posted receive */
+    unsigned posted;         /* receives */
+    /* A ring of receives, in posting order; MPI_REQUEST_NULL: completed, see
+     * `statuses` and `codes`. */
     MPI_Request requests[AMG_MPI_RECEIVES];
     MPI_Status statuses[AMG_MPI_RECEIVES];
     int codes[AMG_MPI_RECEIVES];
     struct amg_mpi_msgbuf *msgbufs[AMG_MPI_RECEIVES];
 };
 
-/* Messages from and to all ranks. */
+/* Counts of messages from and to all ranks. */
 struct amg_mpi_liveness {
-    unsigned heard; /* counts messages and fragments of peers */
-    unsigned lost;  /* messages that could not be sent since the last check */
+    unsigned heard; /* messages received and fragments moved */
+    unsigned lost;  /* messages not sent since the last check, to lost peers */
 };
 
-/* A message that matches no posted receive; see mpi_progress.c. */
+/* Receives a message that matched no posted receive; see mpi_progress.c. */
 struct amg_mpi_unmatched {
     MPI_Request request;
-    struct amg_mpi_msgbuf *msgbuf; /* NULL: none is being received */
-    int tag;                       /* of the message being received, or -1 */
+    struct amg_mpi_msgbuf *msgbuf; /* NULL: there is no such message */
+    int tag;                       /* of the message, or -1 */
 };
 
 /* Long messages that were announced; see mpi_long.c. */
 struct amg_mpi_longs {
-    struct amg_list unsent;     /* announced msgbufs; MPI has not taken them */
-    struct amg_list coming;     /* msgbufs that are being received */
-    struct amg_list waiting;    /* announcements that wait for memory */
-    atomic_uint_fast64_t *held; /* by context: see struct amg_ep */
-    uint64_t cap;               /* limit of bytes per context */
+    struct amg_list unsent;     /* announced by us; MPI has not taken them */
+    struct amg_list coming;     /* announced by peers; being received */
+    struct amg_list waiting;    /* announcements for which memory is missing */
+    atomic_uint_fast64_t *held; /* pending bytes by context: see amg_ep */
+    uint64_t cap;               /* limit of `held` of each context */
 };
 
 /* The program's barrier; see mpi_job.c. */
 struct amg_mpi_barrier {
     MPI_Request request; /* MPI_REQUEST_NULL: none is pending */
-    bool is_claimed;     /* between its begin() and end() */
+    bool is_claimed;     /* a caller is between begin() and end() */
 };
 
 /* The end of opening at all ranks; see mpi_job.c. */
 struct amg_mpi_joining {
-    MPI_Request request; /* a barrier behind all collective calls of opening */
+    MPI_Request request; /* a barrier after all collective calls of opening */
     bool has_begun;
     uint32_t looks; /* calls of MPI still to make after the barrier */
 };
@@ -195,7 +195,7 @@ struct amg_mpi_domain {
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
     int stamp;            /* shifted; added to all tags of messages */
-    uint32_t message_len; /* of an eager message, with our header */
+    uint32_t message_len; /* longest eager message, with our header */
     uint32_t room_len;    /* longest message of a posted receive */
     uint32_t max_contexts;
     bool is_listening;
@@ -204,9 +204,9 @@ struct amg_mpi_domain {
 
     struct amg_mpi_ep **eps;  /* by context; NULL where none is open */
     struct amg_list orphans;  /* endpoints closed by a thread without MPI */
-    unsigned polls;           /* count; every 64th probes */
+    unsigned polls;           /* number of polls; each 64th probes */
     struct amg_calls calls;   /* the peers hold their parts of the credits */
-    struct amg_packer packer; /* the peers hold their kept messages */
+    struct amg_packer packer; /* the peers point to their kept messages */
     uint32_t oneways; /* one-way requests whose credit has not returned */
     uint32_t asked;   /* a slot of calls.table to look at first when closing */
     struct {          /* mpi_job.c: while the class opens */
@@ -217,8 +217,8 @@ struct amg_mpi_domain {
     } job;
     struct {                        /* mpi_peer.c */
         struct amg_mpi_peer **all;  /* by rank; NULL before the first contact */
-        struct amg_mpi_peer *met;   /* all, singly linked */
-        struct amg_mpi_peer *spare; /* the next peer met; NULL: no memory */
+        struct amg_mpi_peer *met;   /* all that exist, singly linked */
+        struct amg_mpi_peer *spare; /* memory of the next new peer, or NULL */
         uint64_t nonce;             /* drawn by rank 0 for this domain */
     } peers;
     struct { /* mpi_msgbuf.c */
@@ -228,8 +228,8 @@ struct amg_mpi_domain {
         struct amg_link *free;        /* singly linked */
         struct amg_mpi_block *blocks; /* the memory of the msgbufs */
         size_t count;                 /* all that exist */
-        struct amg_link *free_long;   /* singly linked */
-        unsigned long_count;          /* length of that list */
+        struct amg_link *free_long;   /* long ones, singly linked */
+        unsigned long_count;          /* length of `free_long` */
     } msgbufs;
     struct {                       /* mpi_send.c */
         struct amg_list in_flight; /* msgbufs given to MPI, not yet freed */
@@ -239,27 +239,27 @@ struct amg_mpi_domain {
     struct {                  /* mpi_transfer.c */
         struct amg_table all; /* struct amg_mpi_transfer */
         struct amg_pool pool;
-        struct amg_list moving; /* transfers that a poll can continue */
+        struct amg_list moving; /* transfers that polls start or continue */
         struct amg_flow flow;   /* limits transfers in flight per peer */
-        uint32_t small_len; /* bytes of a put or get that go inside a message */
+        uint32_t small_len; /* longest put or get that goes inside a message */
         uint32_t fragment_len;
         /* Number of tags of gets; as many tags of puts follow. A transfer of
-         * this rank has the tag of its slot in `all`, until the peer sends
-         * nothing more for it; without a free slot a post returns HG_NOMEM. */
+         * this rank has the tag of its slot in `all`, until the peer has sent
+         * its last message; without a free slot a post returns HG_NOMEM. */
         int tags_half;
     } transfers;
     struct {                 /* mpi_target.c */
-        struct amg_list all; /* accesses of peers, in progress */
+        struct amg_list all; /* accesses of peers by messages */
         struct amg_pool pool;
         struct amg_list stalled; /* msgbufs: accesses that wait for memory, and
                                     later messages about them */
-        void *sink; /* receives refused fragments; allocated when needed */
+        void *sink;              /* memory for refused fragments, once needed */
     } accesses;
     struct {                  /* mpi_export.c */
         struct amg_table all; /* struct amg_mpi_mem */
-        uint64_t salt;        /* of this domain, in its keys */
-        /* Serial of the newest exposed memory. The salt changes when the serial
-         * wraps, so no key of this domain is used twice. */
+        uint64_t salt;        /* of this domain; part of its keys */
+        /* Serial number of the newest exposed memory. When the serial wraps,
+         * the salt changes, so no key of this domain is used twice. */
         uint32_t serial;
     } mems;
     struct amg_mpi_bounces bounces;

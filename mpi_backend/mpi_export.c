@@ -30,13 +30,13 @@
 
 enum {
     TAG_SHIFT = 52,
-    TAG_COUNT = 4095, /* 1 to 4095; 0: closed */
+    TAG_COUNT = 4095, /* tags 1 to 4095; 0: the word is closed */
     COUNT_SHIFT = 32,
     FLAGS_SHIFT = 32,
     WAY_SHIFT = 40,
 };
 
-/* Mixes the bits of `word`; the constants are those of splitmix64. */
+/* Adds `word` to a hash, with the constants of splitmix64. */
 static uint64_t sum_add(uint64_t sum, uint64_t word)
 {
     sum += word + 0x9e3779b97f4a7c15ull;
@@ -115,10 +115,10 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
 }
 
 enum {
-    SEGMENTS_MAX = 1024, /* of one handle, which are attached separately */
+    SEGMENTS_MAX = 1024, /* of one handle, each attached on its own */
 };
 
-/* Adds to the access word of a descriptor of ours; returns the old value. */
+/* Adds to the access word of a descriptor of this rank; returns the old one. */
 static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     uint32_t index, uint64_t add, uint64_t *ret_word)
 {
@@ -130,7 +130,7 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
 
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "ending the exposure of memory");
-    /* Only the flush is retried: a retry by the caller would add twice. */
+    /* Retries the flush alone, as a retry by the caller would add twice. */
     for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
         if ((rc = MPI_Win_flush(rank, window)) == MPI_SUCCESS)
             break;
@@ -154,7 +154,7 @@ static uint64_t word_of(
     return value;
 }
 
-/* Whether the memory is long enough, in few enough segments. */
+/* Whether the memory is long enough, in few enough segments, for a window. */
 static bool mem_is_fit(const struct amg_mpi_mem *mem)
 {
     uint64_t len = 0;
@@ -189,7 +189,7 @@ static bool window_is_used(
            choice->is_window[memory][AMG_MPI_SIZE_LARGE];
 }
 
-/* Finds a window for `mem`, and attaches user memory; MESSAGES: none fits. */
+/* Finds a window for `mem`, and attaches user memory. MESSAGES: no window. */
 static enum amg_mpi_way mem_attach(struct amg_mpi_exports *exports,
     const struct amg_mpi_choice *choice, const struct amg_mpi_mem *mem)
 {
@@ -247,7 +247,7 @@ static hg_return_t desc_open(struct amg_mpi_exports *exports,
 }
 
 /* Opens a descriptor for `mem`, and names it in the key; opens none if all are
- * in use, or if messages are better. Calls MPI. */
+ * in use, MPI refuses, or messages are better. Calls MPI. */
 static void export_open_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_mem *mem)
 {

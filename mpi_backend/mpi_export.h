@@ -21,10 +21,10 @@
  * was open. All other words are constant while the access word is open or an
  * access is held.
  *
- * The tag repeats after 4,095 registrations, which the ID tells apart. The
- * count has room for 2^20 accesses. A rank holds one access to a memory as a
- * rule, and at most AMG_MPI_TRANSFERS if accesses end late. Nothing prevents
- * more than 2^20 at once, but a million ranks would have to pull from one. */
+ * The tag repeats after 4,095 registrations; the ID tells apart those with one
+ * tag. The count has room for 2^20 accesses. A rank holds one access to a
+ * memory as a rule, at most AMG_MPI_TRANSFERS if accesses end late. Nothing
+ * prevents 2^20, but a million ranks would have to access one memory. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -40,11 +40,11 @@ enum amg_mpi_desc_word {
 };
 
 enum {
-    /* The sum of ranks may carry into the count of accesses; with more ranks
-     * the count could then overflow into the tag. */
+    /* Most ranks of a domain with windows. The sum of ranks may carry into the
+     * count of accesses, which more ranks could make overflow into the tag. */
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
-    AMG_MPI_ACCESSOR_MANY = -2,   /* several accesses; ranks not known */
+    AMG_MPI_ACCESSOR_MANY = -2,   /* several accesses, of unknown ranks */
     AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
 };
 
@@ -72,7 +72,7 @@ static inline uint32_t amg_mpi_key_index(const struct amg_mpi_key *key)
     return key->desc & 0x3fffffffu;
 }
 
-/* The number that one access of `rank` adds to the access word. */
+/* Number that each access of `rank` adds to the access word. */
 static inline uint64_t amg_mpi_desc_access(int rank)
 {
     return (1ull << 32) + (uint64_t)rank + 1;
@@ -82,7 +82,7 @@ static inline uint64_t amg_mpi_desc_access(int rank)
 void amg_mpi_desc_set(const struct amg_mpi_exposed *exposed,
     uint64_t ret_words[AMG_MPI_DESC_WORDS]);
 
-/* The tag bits; subtracting them closes the word. */
+/* The tag bits of an access word; subtracting the tag closes the word. */
 uint64_t amg_mpi_desc_tag(uint64_t word);
 /* The rank that holds an access; or AMG_MPI_ACCESSOR_NONE, _MANY. */
 int amg_mpi_desc_accessor(uint64_t word);
@@ -103,7 +103,7 @@ struct amg_mpi_mem {
     struct amg_link
         leaving;   /* exports->leaving: the descriptor is to be freed */
     bool has_left; /* the access word is closed */
-    int accessor;  /* the rank that held an access at the last look */
+    int accessor;  /* at the last look: a rank, or AMG_MPI_ACCESSOR_ */
     uint8_t flags;
     uint32_t count;
     struct amg_segment segments[];
@@ -119,8 +119,8 @@ void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
  * by the domain's lock. */
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
-    struct amg_list leaving; /* struct amg_mpi_mem, whose exposure ends */
-    uint32_t used;           /* descriptors below were used before */
+    struct amg_list leaving; /* struct amg_mpi_mem whose exposure ends */
+    uint32_t used;           /* number of descriptors ever used, from 0 on */
     uint32_t free_count;
     uint16_t free[AMG_MPI_DESCS]; /* indices below `used` that are free */
     bool has_warned;

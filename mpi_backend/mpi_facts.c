@@ -35,8 +35,8 @@ static uint32_t lower(uint32_t one, uint32_t other)
     return one < other ? one : other;
 }
 
-/* The lowest rank whose layout differs from that of `first`, the first rank of
- * `low`: `low->other`, or a rank of `high`. */
+/* The lowest rank whose layout differs from that of `first`, which is
+ * `low->first`: either `low->other` or a rank of `high`. */
 static const struct amg_mpi_library *other_find(
     const struct amg_mpi_library *first, const struct amg_mpi_greeting *low,
     const struct amg_mpi_greeting *high)

@@ -2,9 +2,9 @@
 /* Facts that the ranks exchange while a domain opens, and their reduction: pure
  * functions, without MPI.
  *
- * Two exchanges, each a reduction in a tree: first `greeting`, whose layout no
- * version of the library may change, so that ranks with different versions can
- * refuse each other; then `facts`. Their lengths do not depend on the number of
+ * The ranks reduce, in trees, first `greeting`, whose length and first fields
+ * no version of the library may change, so that ranks with different versions
+ * can refuse each other; then `facts`. No length depends on the number of
  * ranks. The reductions are associative and commutative. */
 #ifndef AMG_MPI_BACKEND_MPI_FACTS_H
 #define AMG_MPI_BACKEND_MPI_FACTS_H
@@ -17,14 +17,14 @@ enum {
     AMG_MPI_VERSION_CAP = 24,
     AMG_MPI_HOST_CAP = 72,
     AMG_MPI_GREETING_LEN = 256,
-    AMG_MPI_LEADERS = 8, /* first ranks of nodes that all ranks know */
+    AMG_MPI_LEADERS = 8, /* nodes whose first ranks all ranks know */
 };
 
 #define AMG_MPI_NO_RANK UINT32_MAX
 
 /* The library of one rank. */
 struct amg_mpi_library {
-    uint32_t rank;   /* AMG_MPI_NO_RANK: none */
+    uint32_t rank;   /* AMG_MPI_NO_RANK: there is no such rank */
     uint32_t layout; /* hash of the version and of its wire layouts */
     char version[AMG_MPI_VERSION_CAP];
     char host[AMG_MPI_HOST_CAP];
@@ -35,12 +35,12 @@ struct amg_mpi_library {
 struct amg_mpi_greeting {
     struct amg_mpi_library first; /* of the lowest rank */
     struct amg_mpi_library other; /* of the lowest rank with another layout */
-    uint32_t message_len;         /* minima over the ranks */
-    uint32_t credits;
-    uint32_t protocol; /* minimum over the ranks */
-    uint32_t inverse;  /* minimum of ~protocol: ~inverse is the maximum */
+    uint32_t message_len;         /* minimum over the ranks */
+    uint32_t credits;             /* minimum over the ranks */
+    uint32_t protocol; /* hash of what is to be opened: the minimum */
+    uint32_t inverse;  /* minimum of ~protocol, so ~inverse is its maximum */
     uint64_t nonce;    /* of the lowest rank */
-    uint32_t max_kib;  /* of unanswered requests; a minimum */
+    uint32_t max_kib;  /* KiB of unanswered requests; the minimum */
     unsigned char unused[AMG_MPI_GREETING_LEN - 236];
 };
 
@@ -50,12 +50,12 @@ _Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
 
 /* The second exchange. */
 struct amg_mpi_facts {
-    uint32_t failed;      /* ranks without their local part of the domain */
+    uint32_t failed;      /* number of ranks that failed to make their part */
     uint32_t nodes;       /* number of nodes */
-    uint32_t is_part;     /* a rank's world has more processes than the job */
+    uint32_t is_part;     /* a rank's world has processes outside of the job */
     uint32_t last_leader; /* the highest first rank of a node */
     uint32_t leader_count;
-    uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest leaders, ascending */
+    uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, ascending */
 };
 
 /* Fills in the rank, and version, layout and host of this process. */

@@ -13,7 +13,7 @@
  * So each rank enters a non-blocking barrier at the end of opening, and tests
  * it from time to time: once complete, the barrier shows that all ranks are
  * past the collective calls. MPI may hold back messages of this barrier as
- * well, so a rank calls MPI JOINED_LOOKS times more. */
+ * well, so each rank then calls MPI JOINED_LOOKS times more. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -193,7 +193,7 @@ static const struct amg_mpi_comm *boot_comm(struct amg_boot *boot)
     return &amg_container_of(boot, struct amg_mpi_domain, job.boot)->comm;
 }
 
-/* Takes the lock of MPI calls. */
+/* Takes the lock of MPI calls, which boot_end() releases. */
 static const struct amg_mpi_comm *boot_begin(struct amg_boot *boot)
 {
     amg_mpi_comm_lock(boot_comm(boot));

@@ -47,8 +47,8 @@
  * a context that are coming, or wait for their handler, have at most
  * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
  * requests wait here, in order, and MPI keeps their bytes at the sender.
- * Replies and refused requests do not wait. Each announced message is received,
- * because its send may end only then. Model: tests/models/mpi_long.pml. */
+ * Replies and refused requests need no room. Each announced message is
+ * received, as its send may end only then. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@
 
 enum {
     LEN_MAX = AMG_MPI_LONG_CAP + (int)sizeof(struct amg_mpi_header),
-    DROP_MS = 500, /* for MPI to end cancelled receives */
+    DROP_MS = 500, /* time for MPI to end cancelled receives */
 };
 
 hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
@@ -93,7 +93,7 @@ static struct amg_link *long_place(struct amg_mpi_msgbuf *msgbuf)
     return &msgbuf->arrival.arrival.link;
 }
 
-/* Gives the arrivals of `from` to the endpoint, up to the next place. */
+/* Gives the endpoint the arrivals of `from` before the next request to come. */
 static void behind_move_locked(
     struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -114,7 +114,7 @@ static void behind_move_locked(
     }
 }
 
-/* Is a long request of `from` coming? */
+/* Is a long request of `from` coming to this endpoint? */
 static bool behind_has_locked(
     const struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -195,7 +195,7 @@ int amg_mpi_long_announce_locked(
     return long_tag(domain, &body);
 }
 
-/* The counter of pending bytes; NULL: a reply, or its endpoint has closed. */
+/* The counter of pending bytes; NULL: for a reply, or of a closed endpoint. */
 static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 {
     const struct amg_ep *ep = msgbuf->post.ep;
@@ -372,7 +372,7 @@ static bool long_is_sound(
            message->header->cookie == msgbuf->post.cookie;
 }
 
-/* MPI has received the message, or failed. False: the message was dropped. */
+/* Takes a message that MPI has received, or failed to. False: drops it. */
 static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)
@@ -488,7 +488,7 @@ bool amg_mpi_longs_drop_locked(struct amg_mpi_domain *domain)
         long_count_locked(domain, msgbuf, -1);
         if (long_cancel(msgbuf, end_ns))
             amg_mpi_msgbuf_put_locked(msgbuf);
-        else /* the msgbuf counts as in use from now on */
+        else /* the msgbuf stays counted as in use */
             AMG_LOG_WARNING("mpi",
                 "a long message of rank %d had not come when the class was "
                 "closed; MPI may still use its memory",

@@ -16,16 +16,16 @@ static inline bool amg_mpi_long_is(const struct amg_mpi_msgbuf *msgbuf)
     return msgbuf->len > msgbuf->domain->room_len;
 }
 
-/* Writes the announcement of the message into `announcement`, which leaves
- * first. Returns the tag of the message. */
+/* Writes the announcement of the message into `announcement`, to be sent first.
+ * Returns the tag of the message. */
 int amg_mpi_long_announce_locked(
     const struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_msgbuf *announcement);
 
 void amg_mpi_long_on_message_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message);
 
-/* Begins to receive the announced messages of a list for which there is room
- * now, in order. */
+/* Begins to receive the announced messages of the list `waiting`, in order,
+ * while there is room and memory. */
 void amg_mpi_longs_start_locked(
     struct amg_mpi_domain *domain, struct amg_list *waiting);
 
@@ -40,12 +40,12 @@ bool amg_mpi_long_next_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message);
 
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
- * now, or after the earlier requests of its peer. */
+ * now, or after earlier requests of the same peer. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
-/* The request was dropped or refused: gives up its place in `behind`. */
+/* Removes an unserved request from `behind`, so that later ones can pass. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
 
-/* The endpoint closes: long requests that still come to it will be refused. */
+/* When `ep` closes: makes long requests that still come to it be refused. */
 void amg_mpi_longs_detach_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 /* At close: cancels the receives. Memory that MPI may still use stays

@@ -19,8 +19,8 @@
  * The leaders exchange records in log2 M steps (M nodes), as in Bruck's
  * allgather. In step k a leader sends its records to the leader 2^k places
  * before, whose rank it knows, and receives from the leader 2^k places behind,
- * whose rank a probe tells. The leader before also sends the rank of the leader
- * for the next step. */
+ * whose rank a probe tells. Each receiver answers with the rank of the leader
+ * 2^k places before itself. */
 #include "mpi_backend/mpi_meet.h"
 
 #include <stdlib.h>
@@ -34,8 +34,8 @@
 
 /* Tags on the communicator of data, on which nothing else is in flight. */
 enum {
-    TAG_BEFORE,
-    TAG_STEPS, /* and up to 31 further tags */
+    TAG_BEFORE, /* a rank: the receiver's `before` in the next step */
+    TAG_STEPS,  /* plus the number of a step, up to 31 */
 };
 
 enum { TEXT_CAP = 400, TAG_MAX_LEAST = 32767 };
@@ -112,7 +112,7 @@ static uint64_t text_hash(uint64_t hash, const char *text)
     return text == NULL ? hash : amg_hash(hash, text, strlen(text));
 }
 
-/* A number of this node and this opening: a hash of the nonce, of the name of
+/* A number for this node and this opening: a hash of the nonce, of the name of
  * the host or container, and of the launcher's name for the node, as Hydra and
  * Slurm may start the ranks of several nodes on one host. */
 static uint64_t node_number(uint64_t nonce)
@@ -229,9 +229,9 @@ struct collection {
     MPI_Datatype record;
     size_t record_len;
     unsigned char *records;
-    int count;
-    int count_all;
-    int nodes;
+    int count;     /* of `records` so far */
+    int count_all; /* of ranks: records in the end */
+    int nodes;     /* whose records are here */
     int nodes_all;
     int before; /* the leader `nodes` places before this one */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals of the call engine.
  *
- * A request is refused if its context is not open here, also while this process
- * closes; the origin ends the call with the code of the refusal. The refusal is
- * sent in the msgbuf of the request, unless the request came in a PACK. */
+ * A request is refused if its context is closed or does not listen, or if it
+ * exceeds the credits; the origin ends the call with the code of the refusal.
+ * The refusal is sent in the request's msgbuf, but not in that of a PACK. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdatomic.h>
@@ -48,8 +48,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
-/* Credits are sent to the context of the rank's last request; with a wish for
- * more credits, to the context that a waiting request goes to. */
+/* Sends CREDIT to the context of the peer's last request or, with a wish for
+ * more credits, to that of a waiting request to the peer. False: no msgbuf. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -227,7 +227,7 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
-/* A request of the peer is answered, or released. */
+/* Counts a request of the peer as answered or released. */
 static inline void request_close_locked(
     struct amg_mpi_domain *domain, const struct amg_arrival *arrival)
 {
@@ -262,7 +262,7 @@ hg_return_t amg_mpi_msg_send_reply(struct amg_ep *base,
     return rc;
 }
 
-/* A one-way request was released: its credit is owed. */
+/* Frees a one-way request, and counts its credit as owed to `rank`. */
 static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;
@@ -273,7 +273,7 @@ static void credit_owe_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank)
         &domain->calls, &amg_mpi_peer_of_locked(domain, rank)->calls);
 }
 
-/* A one-way request is not served. */
+/* Frees a one-way request that is not served, and logs that. */
 static void oneway_drop_locked(
     struct amg_mpi_msgbuf *msgbuf, uint32_t rank, uint8_t origin_context)
 {
@@ -283,7 +283,7 @@ static void oneway_drop_locked(
     credit_owe_locked(msgbuf, rank);
 }
 
-/* Takes a long request off the pending bytes. */
+/* Subtracts a long request from the pending bytes of its context. */
 static void long_release(struct amg_arrival *arrival)
 {
     struct amg_mpi_msgbuf *msgbuf = amg_pack_whole_of(arrival);
@@ -327,7 +327,7 @@ static void refusal_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
     if (amg_mpi_kind_of(&msgbuf->header) == AMG_MPI_PACK) {
         answer = amg_mpi_msgbuf_get_locked(msgbuf->domain);
-        amg_mpi_msgbuf_put_locked(msgbuf); /* other calls use it */
+        amg_mpi_msgbuf_put_locked(msgbuf); /* the call's share */
     }
     if (answer == NULL) {
         AMG_LOG_ERROR("mpi",
@@ -436,8 +436,8 @@ void amg_mpi_msg_on_request_locked(
     }
 }
 
-/* The operation that waits for this answer, or amg_call_cancelled; NULL: none
- * waits. */
+/* Ends the call that waits for this answer: returns its operation, or
+ * amg_call_cancelled; NULL: no call waits. */
 static struct amg_op *call_end_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -489,7 +489,7 @@ void amg_mpi_msg_on_refuse_locked(
     amg_mpi_op_end_locked(op, amg_call_refusal(refuse.code));
 }
 
-/* Handles a call of a PACK. Only REFUSE has a length to check. */
+/* Handles a call of a PACK. Only a REFUSE has a fixed length, to be checked. */
 static void call_take_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -550,7 +550,7 @@ void amg_mpi_msg_on_pack_locked(
     amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
-/* Ends the operations of the endpoint whose messages are kept. */
+/* Cancels the operations of `ep` whose messages the packer keeps. */
 static void kept_detach_locked(
     struct amg_mpi_domain *domain, const struct amg_ep *ep)
 {

@@ -42,7 +42,7 @@ void amg_mpi_msg_refuse_locked(
  * one-way request? Calls that were cancelled do not count. */
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
 
-/* An endpoint closes: ends all its requests and replies as canceled. */
+/* When `ep` closes: ends all its requests and replies as canceled. */
 void amg_mpi_msg_drop_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 

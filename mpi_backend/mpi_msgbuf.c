@@ -4,12 +4,12 @@
  * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
  * has not released. Credits bound such requests for each peer. A msgbuf has
- * room for the longest message, four times an eager one, and 384 bytes more;
- * pages that no message fills are never touched.
+ * room for four times an eager message, the longest that posted receives take,
+ * and 384 bytes more; pages that no message fills are never touched.
  *
  * Msgbufs are cut from blocks. The first block has enough for all credits of
- * one busy peer in both directions; its pages are touched only when they are
- * used. Later blocks are small, to allocate little beyond the need.
+ * one busy peer in both directions (or CREDITS_RESERVED); its pages are touched
+ * only when used. Later blocks are small, to waste little.
  *
  * A long message's msgbuf is its own allocation; LONGS_KEPT free ones stay. */
 #include "mpi_backend/mpi_msgbuf.h"
@@ -23,16 +23,16 @@
 
 enum {
     BUF_ALIGN = 64,         /* a cache line, on all supported machines */
-    CREDITS_RESERVED = 128, /* the first block reserves for at most so many */
-    MSGBUFS_SPARE = 32, /* of the first block, for what credits do not bound */
-    MSGBUFS_MORE = 8,   /* in each later block */
-    LONGS_KEPT = 16,    /* free long msgbufs that stay allocated */
+    CREDITS_RESERVED = 128, /* credits that the first block serves, at most */
+    MSGBUFS_SPARE = 32,     /* in the first block, for all without a credit */
+    MSGBUFS_MORE = 8,       /* in each later block */
+    LONGS_KEPT = 16,        /* free long msgbufs that stay allocated */
 };
 
-/* Header in front of the msgbufs. */
+/* Header of a block, in front of its msgbufs. */
 struct amg_mpi_block {
     struct amg_mpi_block *next;
-    size_t cut_count; /* msgbufs that were handed out before */
+    size_t cut_count; /* msgbufs that were ever handed out */
     size_t count;
 };
 

@@ -29,8 +29,8 @@ struct amg_mpi_message {
     struct amg_mpi_msgbuf *msgbuf;
     const struct amg_mpi_header *header;
     unsigned char *body;
-    struct amg_pack_arrival *arrival; /* to be used for this call */
-    struct amg_mpi_ep *ep;            /* where it goes; NULL: not open */
+    struct amg_pack_arrival *arrival; /* memory for the arrival of this call */
+    struct amg_mpi_ep *ep;            /* the receiver; NULL: not open */
     uint32_t rank;
     uint32_t len;  /* of the body */
     unsigned kind; /* enum amg_mpi_kind, or a number beyond */

@@ -12,15 +12,15 @@ struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
     struct amg_pack_peer pack;
-    struct amg_mpi_peer *next; /* the peer met before */
+    struct amg_mpi_peer *next; /* the peer created before */
     uint32_t rank;
     struct amg_watched watched;
-    uint8_t context;        /* from which the peer's last request came */
-    bool is_lost;           /* MPI could not send a message to this rank */
-    bool is_stuck;          /* MPI refused its oldest message in `unsent` */
-    uint16_t open;          /* requests of the peer, not answered or released */
-    uint16_t long_requests; /* announced, have not come */
-    uint16_t long_replies;  /* announced, have not come */
+    uint8_t context; /* from which the peer's last request came */
+    bool is_lost;    /* MPI could not send a message to this rank */
+    bool is_stuck;   /* MPI refused the oldest of longs.unsent to it */
+    uint16_t open;   /* requests of the peer not yet answered or released */
+    uint16_t long_requests; /* announced by the peer, have not come */
+    uint16_t long_replies;  /* announced by the peer, have not come */
 };
 
 /* A peer of the contract is the address of its rank's slot in the table. */
@@ -41,13 +41,13 @@ static inline struct amg_peer *amg_mpi_peer_at(
     return (struct amg_peer *)(void *)&domain->peers.all[rank];
 }
 
-/* The first contact with a rank. NULL: no memory. */
+/* Creates the peer of a rank at the first contact. NULL: no memory. */
 struct amg_mpi_peer *amg_mpi_peer_meet_locked(
     struct amg_mpi_domain *domain, uint32_t rank);
-/* Allocates the reserve for the next peer. */
+/* Allocates the reserve for the next new peer. False: no memory. */
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
 
-/* Whether a message of any rank can be taken; if not, messages wait in MPI. */
+/* Whether a new peer is in reserve: if not, messages must wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);
@@ -88,7 +88,7 @@ static inline void amg_mpi_peer_violation(struct amg_mpi_domain *domain,
         amg_calls_violation(&domain->calls, &peer->calls, what, kind, number);
 }
 
-/* A message came from `rank`. */
+/* Records that a message came from `rank`. */
 static inline void amg_mpi_peer_heard_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {

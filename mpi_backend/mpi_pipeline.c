@@ -15,10 +15,10 @@
  * waiting to post the next transfer, and should not wait for other pipelines.
  *
  * A pipeline with scattered bytes needs one bounce buffer, and is faster with a
- * few. The pipeline takes one before its first message to the peer, so that it
- * never waits for a pipeline whose peer may wait for this one; a pipeline gets
- * more while fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED bounce
- * buffers exist, plus one per transfer in flight (bounded per peer).
+ * few. Each pipeline takes one before its first message to the peer, so that it
+ * never waits for another, whose peer may wait for this one; it gets more while
+ * fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED bounce buffers
+ * exist, plus one per transfer or access in flight (bounded per peer).
  *
  * When the receiver has all bytes, the program of the sender may learn that
  * from the receiver, and write to the memory before a test here has seen the
@@ -38,7 +38,7 @@
 
 enum {
     BOUNCES_SHARED = 64, /* 4 MiB: enough for 16 pipelines */
-    TAKES_MAX = 8,       /* fragments that one test takes at most */
+    TAKES_MAX = 8,       /* completed fragments that one batch takes at most */
 };
 
 struct amg_mpi_bounce *amg_mpi_bounce_get(
@@ -201,8 +201,8 @@ static bool fragment_post(
     return true;
 }
 
-/* Copies received bytes to their destination, if `is_good`, and the list still
- * exists. */
+/* Copies received bytes to their destination, if `is_good` and the segment list
+ * still exists. */
 static void fragment_fill(struct amg_mpi_pipeline *pipeline,
     const struct amg_mpi_bounce *bounce, uint32_t len, bool is_good)
 {
@@ -231,7 +231,7 @@ static bool fragment_check(struct amg_mpi_pipeline *pipeline,
     return false;
 }
 
-/* MPI has completed the oldest fragment with `rc` and `status`. */
+/* Processes the oldest fragment, which MPI completed with `rc` and `status`. */
 static void fragment_end(
     struct amg_mpi_pipeline *pipeline, int rc, const MPI_Status *status)
 {

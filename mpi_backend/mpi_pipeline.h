@@ -8,7 +8,7 @@
 #include "transport/seg_iter.h"
 
 enum {
-    AMG_MPI_FRAGMENTS = 4, /* fragments in flight: enough to keep a wire busy */
+    AMG_MPI_FRAGMENTS = 4, /* in flight per pipeline: keeps a wire busy */
     AMG_MPI_FRAGMENT_MIN = 1024,
     AMG_MPI_FRAGMENT_MAX = 1 << 30, /* an MPI count is an int */
     AMG_MPI_AHEAD_MAX = 1 << 18,    /* longest fragment sent before PUT_READY */
@@ -48,10 +48,10 @@ struct amg_mpi_pipeline {
     int rank;
     int tag;
     bool is_send;
-    bool is_whole; /* all is in one run, so no fragment needs a bounce buffer */
-    bool is_abandoned; /* the owner frees the list; nothing more is posted */
+    bool is_whole; /* the bytes are in one run, so no bounce buffer is needed */
+    bool is_abandoned; /* the segment list may be freed; posts nothing more */
     bool was_refused;  /* MPI did not take a fragment, which was logged */
-    uint8_t first;     /* the oldest request */
+    uint8_t first;     /* index of the oldest request */
     uint8_t count;     /* fragments in flight */
     hg_return_t ret;   /* the first error */
     void *sink; /* receives all fragments, which are discarded; or NULL */
@@ -71,8 +71,8 @@ struct amg_mpi_batch {
     MPI_Request requests[AMG_MPI_BATCH_MAX];
 };
 
-/* The caller sets rank and tag. The list must exist until the pipeline is over,
- * or abandoned. */
+/* The caller sets rank and tag. The segment list must exist until the pipeline
+ * is over, or abandoned. */
 void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
     const struct amg_seg_iter *list, uint64_t len, uint32_t fragment_len,
     bool is_send);
@@ -102,8 +102,8 @@ void amg_mpi_batch_add(
     struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
 void amg_mpi_batch_end(struct amg_mpi_batch *batch);
 
-/* No byte from `limit` on is wanted: nothing more is posted, and receives of
- * later fragments are cancelled, which amg_mpi_pipeline_move() completes. */
+/* Posts nothing from byte `limit` on, and cancels receives of fragments from
+ * `limit` on; amg_mpi_pipeline_move() or a batch completes them. */
 void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
 
 /* Receives all further bytes, up to `limit`, into `sink`. To be called only
@@ -116,7 +116,7 @@ void amg_mpi_pipeline_discard(
 void amg_mpi_pipeline_fini(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 
-/* Nothing is in flight, and nothing is to be posted. */
+/* Whether nothing is in flight, and nothing is to be posted. */
 static inline bool amg_mpi_pipeline_is_over(
     const struct amg_mpi_pipeline *pipeline)
 {

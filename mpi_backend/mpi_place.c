@@ -13,11 +13,11 @@
  * wait for all, and read. A rank overwrites a piece only when all ranks have
  * arrived in the next round, and so have read the piece.
  *
- * The file is as long as if all ranks of the job were on one node; only seats
- * that ranks claim have pages. Each rank reserves the pages of its seat, so
- * that no write raises SIGBUS. Like a segment of the driver for shared memory,
- * the file gets its length and a lock before its name; the lock tells processes
- * that clean the folder that the file is in use. */
+ * The file has seats for all ranks of the job, at most SEATS_MAX; only claimed
+ * seats have pages. Each rank reserves the pages of its seat, so that no write
+ * raises SIGBUS. Like a segment of the driver for shared memory, the file gets
+ * its length and a lock before its name; the lock tells processes that clean
+ * the folder that the file is in use. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, fallocate() */
 #endif
@@ -42,11 +42,11 @@
 #define FOLDER "/dev/shm"
 
 enum {
-    PIECE_LEN = 256, /* a card of amg_node fits */
+    PIECE_LEN = 256, /* = AMG_NODE_CARD_LEN */
     CPU_WORDS = sizeof(cpu_set_t) / sizeof(uint64_t),
     SEATS_MAX = 65536,
     PATH_CAP = 80,
-    OPEN_TRIES = 3, /* a peer may create the file in between */
+    OPEN_TRIES = 3, /* a peer may create the file after our open() */
 };
 
 struct seat {
@@ -55,12 +55,12 @@ struct seat {
 };
 
 struct shared {
-    atomic_uint claimed; /* seats */
-    /* Publishes ranks and cpus of seats (release) to amg_mpi_place_settle(). */
+    atomic_uint claimed; /* number of seats */
+    /* Publishes `cpus` and seats' ranks (release) to amg_mpi_place_settle(). */
     atomic_uint entered;
     /* Publishes pieces (acquire, release); counts arrivals in all rounds. */
     _Alignas(64) _Atomic uint64_t arrived;
-    _Atomic uint64_t cpus[CPU_WORDS]; /* a bit per core that a rank may use */
+    _Atomic uint64_t cpus[CPU_WORDS]; /* a bit per pu that a rank may use */
     struct seat seats[];
 };
 
@@ -72,7 +72,7 @@ struct amg_mpi_place {
     MPI_Comm data;
     int size;
     int rank; /* on the node */
-    int fd;   /* until settled */
+    int fd;   /* of the file, until settled */
     char path[PATH_CAP];
 };
 
@@ -221,7 +221,7 @@ void amg_mpi_place_settle(
     uint32_t before = 0;
     uint32_t count = 1;
 
-    comm->must_yield = comm->size > 1; /* others may have the same cores */
+    comm->must_yield = comm->size > 1; /* unknown ranks may have the same pus */
     if (shared != NULL) {
         count = atomic_load_explicit(&shared->entered, memory_order_acquire);
         comm->must_yield = count > cpus_count(shared);
@@ -246,7 +246,7 @@ void amg_mpi_place_settle(
     comm->node_first = first;
 }
 
-/* The piece of a rank of the node in this round. */
+/* Piece of this round, in the seat numbered `rank`. */
 static unsigned char *piece_of(const struct amg_mpi_place *place, int rank)
 {
     AMG_ASSERT(place->fd < 0 && rank < place->size);

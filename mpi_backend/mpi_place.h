@@ -7,9 +7,9 @@
 
 struct amg_mpi_place;
 
-/* Enters this rank of `comm` into the place `number`, which is equal on the
- * ranks of a node, and different in each opening. A rank that fails is alone,
- * and the log says why. NULL: out of memory. */
+/* Enters this rank of `comm` into the place called `number`, a number equal on
+ * the ranks of a node, and different in each opening. A rank that fails is
+ * alone, and the log says why. NULL: out of memory. */
 struct amg_mpi_place *amg_mpi_place_enter(
     const struct amg_mpi_comm *comm, uint64_t number);
 /* After all ranks have entered, and passed a barrier: finds the ranks of this

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress of a domain: its receives, the messages that come, and polls.
  *
- * A poll that finds a message after an idle poll returns at once: the caller
- * waited for the message, and a second test costs 0.1 us. The next poll reposts
- * receives, while the answer is in flight. In a stream of messages, the loop
- * takes as many as the caller wants. A poll that finds an ended operation also
- * returns early, and leaves messages to the next poll. Sends are tested only if
- * no message arrived, if many are in flight, or in one of 64 polls.
+ * A poll that finds a message after an idle poll returns at once, because the
+ * caller waited for the message, and a second test costs 0.1 us. The next poll
+ * reposts receives, while the answer is in flight. In a stream of messages, a
+ * poll takes as many as the caller wants. A poll that finds an ended operation
+ * also returns early, and leaves messages to the next poll. Sends are tested
+ * only if no message arrived, if many are in flight, or in one of 64 polls.
  *
- * All messages to a context carry its tag, and are taken by one ring of
- * receives from any rank. MPI matches receives in posting order, so a poll
- * tests only the oldest: with 16 posted, a round trip takes 1.07 times as long
- * as with a bare receive, or 1.39 times if polls test all. After one message
- * others may have come, so one call tests all, as each MPI call takes a lock. A
- * longer message may complete after the messages behind it, which then wait.
+ * Messages to a context on `comm.messages` carry the context's tag, and are
+ * taken by one ring of receives from any rank. MPI matches receives in posting
+ * order, so polls test only the oldest: with 16 posted, a round trip takes 1.07
+ * times as long as with a bare receive, or 1.39 times if polls test all. After
+ * one message more are likely, so one call tests all, as each call takes a
+ * lock. A longer message may complete after later ones, which then wait.
  *
  * A message to a context that is not open here matches no receive. Such
  * messages, and those to the control tag (the disconnect), are found by a probe
- * for any tag: in one of 64 polls, and always while the domain closes.
+ * for any tag: in one of 64 polls, and always if the whole domain progresses.
  *
  * The tag carries a stamp of the domain. MPI may give a new communicator the
- * number of an old one, whose late messages must match nothing. */
+ * number of an old one, whose belated messages must match nothing. */
 #include "mpi_backend/mpi_progress.h"
 
 #include <stdatomic.h>
@@ -39,7 +39,7 @@
 
 enum {
     PROBE_MASK = 63, /* a probe costs 0.1 us, so one poll of 64 makes one */
-    DOMAIN_MAX = 64, /* messages of one endpoint, when all are polled */
+    DOMAIN_MAX = 64, /* messages taken of one endpoint, when all are polled */
 };
 
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
@@ -102,7 +102,7 @@ static void ring_test(struct amg_mpi_ep *ep)
         ring_note(ep, ep->first, &status, rc);
 }
 
-/* Tests the oldest receive, and all behind it up to the end of the ring. */
+/* Tests the oldest receive, and all behind it up to the end of the array. */
 static void ring_test_more(struct amg_mpi_ep *ep)
 {
     static const MPI_Status nobody = {.MPI_SOURCE = MPI_ANY_SOURCE};
@@ -166,7 +166,7 @@ static bool ring_cancel(struct amg_mpi_ep *ep)
 }
 
 /* Cancels the oldest posted receive. False: none is left. `ret_message` has a
- * msgbuf when a message came first. May wait in MPI for a matched message. */
+ * msgbuf if a message came before. May wait in MPI for a matched message. */
 static bool receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message)
 {
@@ -199,8 +199,8 @@ static int context_of_tag(const struct amg_mpi_domain *domain, int tag)
     return context >= 0 && context <= AMG_MPI_TAG_CONTROL ? context : -1;
 }
 
-/* Tests the unmatched message being received. False: not complete, or not of
- * this driver. */
+/* Tests the unmatched message being received. False: incomplete, malformed, or
+ * of a closed domain. */
 static bool unmatched_end_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_message *ret_message)
 {
@@ -225,9 +225,9 @@ static bool unmatched_end_locked(
         domain, msgbuf, &status, rc, ret_message);
 }
 
-/* Starts to receive the message that the probe found; a long message may take a
- * while, if its sender must make progress. No other receive is posted to that
- * tag, so this receive matches; if MPI refuses, the message stays for the next
+/* Starts to receive the message that the probe found, which may take a while if
+ * MPI needs progress of its sender. No other receive is posted to that tag, so
+ * this receive matches; if MPI refuses, the message stays for the next
  * probe. */
 static bool unmatched_begin_locked(
     struct amg_mpi_domain *domain, const MPI_Status *found)
@@ -252,8 +252,8 @@ static bool unmatched_begin_locked(
 }
 
 /* Probes for a message to a context that is not open here, or to the domain
- * itself. False: none; or a message to the open endpoint `*ret_backlog` (else
- * NULL) came earlier and must be received first. */
+ * itself. False: none is complete; or the probe found a message to the open
+ * endpoint `*ret_backlog` (else NULL), to be received first. */
 static bool receive_unmatched_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_message *ret_message, struct amg_mpi_ep **ret_backlog)
 {
@@ -280,7 +280,7 @@ static bool receive_unmatched_locked(struct amg_mpi_domain *domain,
            unmatched_end_locked(domain, ret_message);
 }
 
-/* The peer returned the credits of `credits` one-way requests. */
+/* Takes back the credits of `credits` one-way requests from the peer. */
 static void credits_take_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_peer *peer, uint16_t credits)
 {
@@ -291,7 +291,7 @@ static void credits_take_locked(
     amg_calls_credit_locked(&domain->calls, &peer->calls, credits);
 }
 
-/* Handles CREDIT; message_take_locked() took the credits of the header. */
+/* Handles CREDIT; message_take_locked() took the header's credits before. */
 static void on_credit_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -451,7 +451,7 @@ static unsigned unmatched_each_locked(struct amg_mpi_domain *domain)
     }
     if (backlog != NULL)
         count += ep_receive_locked(domain, backlog, DOMAIN_MAX);
-    else if (domain->disconnect.is_asking) /* after all answers that came */
+    else if (domain->disconnect.is_asking) /* has all that came */
         amg_mpi_tree_look(&domain->disconnect, amg_clock_ns());
     return count;
 }
@@ -473,7 +473,7 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
         amg_mpi_rma_move_locked(domain);
 }
 
-/* Names silent ranks when a period is over; MPI does not report dead ranks. */
+/* Logs silent ranks when a period is over: MPI does not report dead ranks. */
 static void peers_check_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);

@@ -12,14 +12,14 @@ unsigned amg_mpi_poll(
 
 /* Makes progress on the whole domain, if this thread may call MPI. */
 void amg_mpi_progress_domain(struct amg_domain *domain);
-/* Makes progress on all endpoints and unmatched messages, whose results wait
- * for the next polls. Returns the number of messages. */
+/* Makes progress on all endpoints and unmatched messages; the next polls return
+ * the results. Returns the number of messages. */
 unsigned amg_mpi_progress_locked(struct amg_mpi_domain *domain);
 
-/* Posts the missing receives. Without memory, or if MPI fails, posts fewer; the
+/* Posts the missing receives. Posts fewer without memory, or if MPI fails; the
  * next call posts the rest. */
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep);
-/* Cancels the endpoint's receives; requests received meanwhile are refused. */
+/* Cancels the endpoint's receives; refuses requests that came before. */
 void amg_mpi_receives_end_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 
@@ -36,13 +36,13 @@ bool amg_mpi_close_abandon(struct amg_domain *domain);
 /* Whether all ranks have ended the class, or a rank gave up on others. */
 bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);
 /* A step of the disconnect of a domain that the program left open: operations
- * end, requests are refused. True: done, at the latest when `verdict` is
- * AMG_PATIENCE_OVER. */
+ * end, requests are refused. True: the disconnect is over, which
+ * AMG_PATIENCE_OVER as `verdict` enforces. */
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
-/* Ends all MPI requests of the domain, which makes no MPI call afterwards.
- * Waits at most a second for each kind of open operation; if `frees_windows`,
- * also for all ranks, and frees windows and communicators; else keeps them. */
+/* Ends the domain, which makes no MPI call afterwards. Waits at most a second
+ * for each kind of open operation. If `frees_windows`, waits for all ranks,
+ * too, and if they come, frees windows and communicators, which else remain. */
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

@@ -13,30 +13,30 @@ extern const struct amg_transport amg_mpi_transport;
 /* The job's ranks and nodes, for domains that amg_mpi_transport opened. */
 extern const struct amg_node_ops amg_mpi_node;
 
-/* Is `comm` an intracommunicator of the MPI that the library was built with,
- * before MPI_Finalize? If not, logs the cause. */
+/* Is MPI not finalised, of the family that the library was built with, and
+ * `comm` an intracommunicator of it? If not, logs the cause. */
 bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:
- * the world again. The communicator stays the caller's, and must live while
- * domains open. HG_INVALID_ARG: amg_mpi_comm_is_usable() is false. */
+ * the world again. The caller owns the communicator, and keeps it while a
+ * domain is opening. HG_INVALID_ARG: amg_mpi_comm_is_usable() is false. */
 hg_return_t amg_mpi_world_set(MPI_Comm comm);
 
 /* Below, `domain` is a domain that amg_mpi_transport opened. Only the functions
  * of the barrier send messages. */
 
-/* The peer of a rank of the domain's communicator, in constant time; it lives
- * as long as the domain. HG_INVALID_ARG: no such rank. */
+/* The peer of a rank of the domain's communicator, in constant time. The peer
+ * lives as long as the domain. HG_INVALID_ARG: no such rank. */
 hg_return_t amg_mpi_peer_of_rank(
     struct amg_domain *domain, int rank, struct amg_peer **ret_peer);
 int amg_mpi_rank_of_peer(
     const struct amg_domain *domain, const struct amg_peer *peer);
 int amg_mpi_size(const struct amg_domain *domain);
-/* The domain's own duplicate: it may be queried, and used for collective calls
- * while the domain opens; send no messages over it. */
+/* The domain's duplicate of the communicator: may be queried, and used for
+ * collective calls while the domain opens; send no messages over it. */
 MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
-/* Between lock and unlock, code outside this folder may call MPI: no other
- * thread of the library does so meanwhile at MPI_THREAD_SERIALIZED. Not for
+/* Between lock and unlock, code outside this folder may call MPI: at
+ * MPI_THREAD_SERIALIZED, no other thread of the library does meanwhile. Not for
  * calls that wait for a peer. HG_OPNOTSUPPORTED: this thread must not call MPI;
  * do not unlock. */
 hg_return_t amg_mpi_calls_lock(const struct amg_domain *domain);

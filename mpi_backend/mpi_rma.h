@@ -19,17 +19,17 @@ enum {
 struct amg_mpi_rma_peer {
     struct amg_list accesses; /* accesses that transfers may join */
     uint32_t in_flight;       /* puts and gets that MPI has not finished */
-    uint32_t flush_waits;     /* transfers that want a flush; no new fragments
-                               * meanwhile */
+    uint32_t flush_waits;     /* transfers that wait for a flush; meanwhile no
+                               * fragment is posted to the rank */
     uint32_t asked;           /* number of the last SYNC sent to the rank */
-    uint32_t answered;
-    uint8_t context;        /* the context that the last SYNC went to */
-    uint8_t origin_context; /* the context that the answer goes to */
-    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* completed so far */
+    uint32_t answered;        /* highest number that the rank has answered */
+    uint8_t context;          /* the context that the last SYNC went to */
+    uint8_t origin_context;   /* the context that its answer comes to */
+    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* completed so far, by window */
 };
 
 enum amg_mpi_rma_access_state {
-    AMG_MPI_RMA_ACCESS_ACQUIRING, /* is being counted, the descriptor read */
+    AMG_MPI_RMA_ACCESS_ACQUIRING, /* is being counted, its descriptor read */
     AMG_MPI_RMA_ACCESS_HELD,      /* the descriptor was read, and is constant */
     AMG_MPI_RMA_ACCESS_CHECKING,  /* held, and the access word is read again */
     AMG_MPI_RMA_ACCESS_FAILED,    /* MPI reported an error */
@@ -50,22 +50,22 @@ struct amg_mpi_rma_access {
     uint32_t joined; /* transfers that ever joined */
     bool is_revoked; /* the exposure ends: no further fragments */
     uint64_t moved;  /* bytes since the access word was last checked */
-    uint64_t word;   /* the value that the check read */
+    uint64_t word;   /* the access word, as last read */
     struct amg_mpi_key key;
     MPI_Request request; /* acquires, or checks */
-    MPI_Request leaving;
-    uint64_t leave; /* what leaving adds to the word */
-    uint64_t add[AMG_MPI_DESC_WORDS];
-    uint64_t seen[AMG_MPI_DESC_WORDS]; /* valid from HELD on */
+    MPI_Request leaving; /* releases */
+    uint64_t leave;      /* what `leaving` adds to the access word */
+    uint64_t add[AMG_MPI_DESC_WORDS];  /* what acquiring adds to the words */
+    uint64_t seen[AMG_MPI_DESC_WORDS]; /* words read; valid from HELD on */
 };
 
-/* A run of bytes in flight. */
+/* A run of bytes that one window operation moves. */
 struct amg_mpi_fragment {
     MPI_Request request; /* MPI_REQUEST_NULL: MPI does not have it */
     bool is_done;        /* MPI has completed it, not yet processed */
     uint64_t len;
     void *user;                    /* source or destination */
-    struct amg_mpi_bounce *bounce; /* the bounce buffer it uses, or NULL */
+    struct amg_mpi_bounce *bounce; /* the bounce buffer, or NULL */
 };
 
 /* The part of a transfer that is used only with windows. */
@@ -76,15 +76,15 @@ struct amg_mpi_rma_op {
     MPI_Win window;
     bool is_direct;   /* uses the user's memory, not bounce buffers */
     bool has_asked;   /* sent SYNC `sync`, or a later one */
-    uint32_t sync;    /* the SYNC whose answer it waits for */
-    uint64_t flushes; /* of the peer, when this transfer began to wait */
+    uint32_t sync;    /* the SYNC whose answer the put waits for */
+    uint64_t flushes; /* the peer's number when the wait began */
     unsigned in_flight;
     struct amg_seg_iter
         local; /* of the next fragment; not read after cancellation */
     struct amg_seg_iter remote; /* of the next fragment, at the peer */
     uint64_t origin; /* the address at displacement 0 of the window */
     uint64_t left;   /* bytes not posted */
-    uint64_t done;
+    uint64_t done;   /* bytes of fragments that ended */
     hg_return_t ret; /* the first error */
     struct amg_mpi_fragment fragments[AMG_MPI_FRAGMENTS];
 };
@@ -93,8 +93,8 @@ struct amg_mpi_rma_op {
 struct amg_mpi_rma {
     struct amg_mpi_windows *windows;
     struct amg_mpi_exports exports;
-    struct amg_list ops;     /* struct amg_mpi_transfer, begun, not ended */
-    struct amg_list pending; /* struct amg_mpi_rma_access, with MPI */
+    struct amg_list ops;     /* struct amg_mpi_transfer, begun and not ended */
+    struct amg_list pending; /* struct amg_mpi_rma_access with requests */
     struct amg_pool access_pool;
     struct amg_map peers; /* by rank */
 };
@@ -109,27 +109,27 @@ struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
 hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_peer *peer, int rank, const struct amg_mpi_key *key,
     struct amg_mpi_rma_access **ret_access);
-/* A transfer has moved `len` more bytes; checks the word after many. */
+/* Counts `len` bytes that moved; after many, rereads the access word. */
 void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_access *access, uint64_t len);
-/* The transfer needs the access no more; accepts NULL. */
+/* Gives up a transfer's share of the access, which may be NULL. */
 void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
-/* Processes the requests that MPI has completed. */
+/* Processes requests of accesses that MPI has completed. */
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain);
 
 /* Transfers: mpi_rma_op.c */
 
-/* Creates the windows, with all ranks, and the domain's RMA state; the domain
- * has none if windows cannot be created. `area` may be NULL. HG_OPNOTSUPPORTED:
- * no rank has windows; `is_asked`: as in amg_mpi_windows_open(). */
+/* Creates the windows, with all ranks, and the domain's RMA state, or neither
+ * if windows cannot be created. `area` may be NULL. HG_OPNOTSUPPORTED: no rank
+ * has windows; `is_asked`: as in amg_mpi_windows_open(). */
 hg_return_t amg_mpi_rma_open(
     struct amg_mpi_domain *domain, const struct amg_area *area, bool is_asked);
-/* Collective where `is_whole`; see amg_mpi_windows_close(). */
+/* Frees the RMA state, and closes the windows: collective if `is_whole`. */
 void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole);
 
-/* Decides whether a transfer goes through a window, and prepares `transfer`,
- * whose common part is filled in, for it. */
+/* Decides whether a transfer goes through a window; if so, prepares `transfer`,
+ * whose common part is filled in. */
 bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len);
@@ -137,7 +137,7 @@ bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
 hg_return_t amg_mpi_rma_op_start_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer);
 
-/* No window operation of this rank is in flight. */
+/* Whether no window operation of this rank is in flight. */
 bool amg_mpi_rma_is_idle_locked(const struct amg_mpi_domain *domain);
 /* Makes progress on all window operations of this rank. */
 void amg_mpi_rma_move_locked(struct amg_mpi_domain *domain);
@@ -150,18 +150,18 @@ void amg_mpi_sync_on_message_locked(
 /* Bytes of the pulls that are measured, by enum amg_mpi_size. */
 enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
 
-/* Measured times of a get. One reduction with MPI_MAX shares all words; 0 means
- * not measured. No word exceeds INT64_MAX, because MPICH 4.0.2 compares
+/* Measured times of a get. One reduction with MPI_MAX combines all words; 0
+ * means not measured. No word exceeds INT64_MAX, because MPICH 4.0.2 compares
  * MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
-    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* the slowest pair */
-    /* INT64_MAX minus the time of the fastest pair, in ns */
+    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* slowest rank's */
+    /* INT64_MAX minus the time of the fastest rank, in ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
-    uint64_t needs_target; /* 1: a window needs its owner to call MPI */
-    uint64_t is_blocking;  /* 1: the post of an access waits for its owner */
+    uint64_t needs_target; /* 1: a get needs the target to call MPI */
+    uint64_t is_blocking;  /* 1: the post of an access waits for the target */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* number of ranks that measured */
-    uint64_t took_ns;
+    uint64_t took_ns;      /* time of the measurement */
 };
 
 /* Decides, with all ranks of the domain, how its bulk data moves; fills
@@ -174,7 +174,7 @@ hg_return_t amg_mpi_bulk_select(
 /* Computes the choice and its reason from the times. */
 void amg_mpi_choice_make(
     const struct amg_mpi_figures *figures, struct amg_mpi_choice *ret_choice);
-/* "mpi+p2p", "mpi+rma", or both, as a report names it. */
+/* The choice as a report names it: "mpi+p2p", "mpi+rma", or both. */
 const char *amg_mpi_choice_name(const struct amg_mpi_choice *choice);
 
 #endif

@@ -2,10 +2,10 @@
 /* Accesses to exposed memory of other ranks.
  *
  * Acquiring and releasing an access takes 2.6 us, a quarter of the time to move
- * 64 KiB; so concurrent transfers share an access. An access ends with its last
- * transfer, and only JOINS_MAX may join: the exposer waits for accesses before
- * its memory goes away, and must not wait without limit. So the transfers of a
- * long access also reread the access word, and stop when the word is closed.
+ * 64 KiB, so concurrent transfers share an access. An access ends with its last
+ * transfer, and only JOINS_MAX may join, as the exposer waits for accesses
+ * before its memory goes away, and must not wait without limit. So transfers of
+ * a long access also reread the access word, and stop when that is closed.
  *
  * The last transfer releases its access at once, before the program learns that
  * the transfer has ended, since the program may then make no progress for long.
@@ -23,7 +23,7 @@
 
 enum {
     JOINS_MAX = 32,
-    CHECK_LEN = 4 << 20, /* 0.4 ms at 10 GB/s; a check adds 1.3 us */
+    CHECK_LEN = 4 << 20, /* bytes between checks of 1.3 us: 0.4 ms at 10 GB/s */
 };
 
 static const unsigned state_edges[AMG_MPI_RMA_ACCESS_STATE_COUNT] = {
@@ -68,7 +68,7 @@ static MPI_Aint desc_at(const struct amg_mpi_rma_access *access)
     return (MPI_Aint)amg_mpi_key_index(&access->key) * AMG_MPI_DESC_LEN;
 }
 
-/* No other transfer may join. */
+/* Lets no other transfer join. */
 static void access_shut(struct amg_mpi_rma_access *access)
 {
     if (amg_link_is_listed(&access->open))
@@ -228,7 +228,7 @@ static void access_move(
     access->is_revoked =
         rc == HG_SUCCESS && amg_mpi_desc_tag(access->word) == 0;
     if (rc != HG_SUCCESS || access->is_revoked)
-        access_shut(access); /* later transfers acquire a new one */
+        access_shut(access); /* later transfers acquire a new access */
 }
 
 void amg_mpi_rma_access_move_locked(struct amg_mpi_domain *domain)

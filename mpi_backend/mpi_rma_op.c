@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Puts and gets of this rank through windows of their targets.
  *
- *   ACQUIRING  an access is announced and the descriptor read
+ *   ACQUIRING  an access is counted and the descriptor read
  *              (mpi_rma_access.c); refused transfers end here
  *   ACCESSING  fragments in flight, a few at a time, by MPI_Rget or MPI_Rput
- *   SYNCING    (a put) SYNC is sent to the target, which answers it
- *   FLUSHING   (a put) MPI_Win_flush: then the target's memory has the bytes
+ *   SYNCING    (put, not is_passive) SYNC is sent, and the target answers it
+ *   FLUSHING   (put) after MPI_Win_flush the target's memory has the bytes
  *
  * The request of an Rput may end when its bytes have left, and MPI_Win_flush
  * blocks until the target calls MPI (measured: 280 ms for a target that slept
@@ -13,16 +13,16 @@
  * has just answered from within its progress, and nothing else is in flight to
  * that target. While a transfer waits for a flush, no new fragment to its
  * target is posted. One SYNC and one flush serve all transfers that waited when
- * the SYNC or flush began. If windows need no target (is_passive), SYNC is left
- * out.
+ * the SYNC or flush began. If windows need no help of the target (is_passive),
+ * SYNC is left out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
  * fragments, and its operation ends when MPI has completed the posted ones and
  * the access was released: the exposer may wait for that release, and the
  * program may make no progress after the end. A silent target delays the end.
- * So a cancellable transfer moves its fragments through bounce buffers, and its
- * operation ends after GRACE_MS (mpi_transfer.c) at the latest. Other transfers
- * use the user's memory directly.
+ * So a cancellable transfer moves its fragments through bounce buffers, and
+ * once cancelled, its operation ends within GRACE_MS (mpi_transfer.c). Other
+ * transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
  *
@@ -132,7 +132,7 @@ static hg_return_t op_check(struct amg_mpi_transfer *transfer)
     struct amg_mpi_rma_op *op = &transfer->rma;
 
     if (transfer->op == NULL)
-        return HG_CANCELED; /* the list may be freed */
+        return HG_CANCELED; /* the segment list may be freed */
     if (op->access->state == AMG_MPI_RMA_ACCESS_FAILED)
         return HG_NA_ERROR;
     op->origin = op->access->seen[AMG_MPI_DESC_ORIGIN];
@@ -302,7 +302,7 @@ static bool acquiring_move_locked(
     return false;
 }
 
-/* From now on nothing is posted to the peer until a flush. */
+/* Makes the transfer wait for a flush, and all fragments to the peer, too. */
 static void flush_want(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
@@ -312,7 +312,7 @@ static void flush_want(struct amg_mpi_transfer *transfer)
     op->flushes = op->peer->flushes[op->way];
 }
 
-/* All posted fragments have ended. False: the transfer was freed. */
+/* Ends the transfer, or goes on to SYNC or the flush. False: it was freed. */
 static bool fragments_over_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -421,7 +421,7 @@ static bool flushing_move_locked(
     return false;
 }
 
-/* The target has made progress. */
+/* Handles the answer to a SYNC: the target has made progress. */
 static void answer_take_locked(struct amg_mpi_domain *domain, uint32_t rank,
     const struct amg_mpi_sync *sync)
 {
@@ -484,8 +484,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
 }
 
 /* All fragments in flight, tested by one call: each test makes MPI progress,
- * and takes 0.1 us even if it finds nothing. Further calls test the fragments
- * beyond the capacity: all those of the first call may go to a silent rank. */
+ * and takes 0.1 us even if it finds nothing. Further calls test any beyond the
+ * capacity, as all those of the first call may go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];
@@ -644,8 +644,8 @@ hg_return_t amg_mpi_rma_open(
     return HG_SUCCESS;
 }
 
-/* At close: counts the transfers and accesses still with MPI, which stay
- * allocated. */
+/* At close: logs and counts the transfers and accesses still with MPI, which
+ * stay allocated. */
 static unsigned work_forget(struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;

@@ -2,9 +2,9 @@
 /* MPI windows of a domain, and the memory attached to the dynamic one.
  *
  * There are three windows. `descs` holds the descriptors of each rank's exposed
- * memory, in memory of the driver. The pool window covers the library's memory,
- * and creating it touches no pages. Any memory can be attached to the dynamic
- * window, which is ten times slower with MPICH 4.0.2 (ch4:ucx).
+ * memory, in memory of the driver. The pool window covers the library's memory;
+ * creating this window touches no pages. Any memory can be attached to the
+ * dynamic window, which is ten times slower with MPICH 4.0.2 (ch4:ucx).
  *
  * Creating a window takes 16 to 60 ms if ranks wait for a core, else 1 ms, so
  * windows are created once per domain and never per handle. One epoch of
@@ -12,10 +12,10 @@
  *
  * Regions that are attached to one window must not overlap, and MPI does not
  * check that. So memory that lies within an attached region shares the region,
- * and memory that lies partly in a region is reached by messages: an access may
- * not cross the border of two regions, and its origin does not know the
- * borders. A region is shared only as long as some exposed memory covers it
- * completely: else the program may have unmapped the rest of the region, and
+ * and memory that lies partly in a region is reached by messages, because an
+ * access may not cross the border of two regions, and its origin does not know
+ * the borders. A region is shared only as long as some exposed memory covers it
+ * completely, because the program may have unmapped parts that none covers, and
  * mapped other pages there, which MPI does not know. Regions stand in an array
  * in the order of their bases; adding one among n moves at most 24 n bytes,
  * which takes some microseconds with 8,192 regions.

@@ -23,9 +23,9 @@ enum {
     AMG_MPI_DESCS = 8192, /* memories exposed in windows at once */
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
-    /* Least bytes of a transfer, and of its runs on average. Messages, which
-     * gather, are faster for less: 4 KiB take 2.2 us, and 4.1 us by a window
-     * with its access (MPICH 4.0.2, ch4:ucx, one node). */
+    /* Least bytes of a transfer by a window, and of its runs on average.
+     * Messages, which gather, are faster for less: 4 KiB take 2.2 us, but 4.1
+     * us by a window with its access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
@@ -33,7 +33,7 @@ struct amg_mpi_region {
     uintptr_t base;
     uint64_t len;
     uint32_t refs;
-    uint32_t whole; /* references to all of the region */
+    uint32_t whole; /* references to the whole region, counted in `refs` */
 };
 
 /* How memory is attached and detached. */
@@ -47,23 +47,23 @@ struct amg_mpi_region_ops {
  * Owned by the struct that embeds it, guarded by its lock. */
 struct amg_mpi_regions {
     struct amg_mpi_region_ops ops;
-    struct amg_mpi_region *list; /* in the order of bases; disjoint */
+    struct amg_mpi_region *list; /* an array in the order of bases */
     uint32_t count;
     uint32_t cap;
-    uint32_t max; /* attached at once */
-    bool was_full;
+    uint32_t max;  /* regions attached at once */
+    bool was_full; /* and that was logged */
 };
 
-/* Owned by its domain; if a rank is silent when the domain closes, kept until
- * MPI_Finalize. All but `regions` is constant while the domain is open. */
+/* Owned by the domain; if a rank is silent at close, kept until MPI_Finalize.
+ * All but `regions` is constant while the domain is open. */
 struct amg_mpi_windows {
     struct amg_link left; /* on the list of windows left open */
-    MPI_Comm comm;        /* a duplicate for the windows */
+    MPI_Comm comm;        /* the windows' own duplicate */
     int rank;
     int size;
-    MPI_Win descs;                   /* of all ranks; see mpi_export.h */
+    MPI_Win descs;                   /* descriptors of all ranks */
     MPI_Win ways[AMG_MPI_WAY_COUNT]; /* MPI_WIN_NULL if not created */
-    unsigned char *bytes;            /* descriptors of this rank */
+    unsigned char *bytes;            /* of this rank's descriptors */
     struct amg_mpi_regions regions;  /* attached to the dynamic window */
     struct amg_area area;            /* behind the pool window; len 0: none */
     uint64_t number;     /* nonce of the domain, equal on all ranks */
@@ -83,25 +83,25 @@ hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
  * blocks; false: call again. */
 bool amg_mpi_windows_barrier(struct amg_mpi_windows *windows);
 
-/* `is_whole`: all ranks of the communicator close their windows, too, and
- * nothing is in flight. Else the windows stay allocated: freeing would wait for
- * the missing rank. Takes `windows`. */
+/* Frees `windows` if `is_whole`: all ranks do so, too, and nothing is in
+ * flight. Else leaves them open until MPI_Finalize, because freeing would wait
+ * for the missing rank. Takes `windows`. */
 void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole);
 
-/* MPI_Finalize begins, which fails with windows left open: frees them if all
- * ranks take part. */
+/* When MPI_Finalize begins, which may fail with windows left open: frees those
+ * if all ranks take part. */
 void amg_mpi_windows_stop(void);
 
 /* Detaches all regions. */
 void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
 
 /* Makes `len` bytes (> 0) at `base` part of one region. HG_OPNOTSUPPORTED: the
- * bytes lie partly in a region, or in a region that no memory covers
+ * bytes lie partly in a region, or in a region that no exposed memory covers
  * completely, or `max` regions are attached; HG_NOMEM; what attach()
  * returned. */
 hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
-/* Drops a reference to the same bytes; the last one in a region detaches it. */
+/* Drops a reference made for these bytes; a region without any is detached. */
 void amg_mpi_regions_unref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
 

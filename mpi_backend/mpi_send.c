@@ -8,10 +8,10 @@
  * may complete in any order.
  *
  * A message that MPI refuses is the caller's again. The driver retries some
- * messages, a few times and at once, because later messages must not pass them:
- * replies and its own messages, whose failure nothing would report to the rank
- * that waits for them; and messages that the driver had accepted before, in a
- * pack or from a thread that may not call MPI. */
+ * messages: replies and its own messages, whose failure nothing would report to
+ * the rank that waits for them; and messages that the driver had accepted
+ * before, in a pack or from a thread that may not call MPI. The few retries are
+ * made at once, because later messages must not pass. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -64,8 +64,8 @@ static hg_return_t send_fail_locked(
     return amg_mpi_comm_error(code, what);
 }
 
-/* A request was not sent: no reply will end its call, and no release will
- * return its credit. */
+/* Ends the call of a request that was not sent, and takes back its credit,
+ * since no reply or release will come. */
 static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
     unsigned kind, uint32_t cookie, hg_return_t ret)
 {
@@ -104,7 +104,7 @@ static void calls_unsent_locked(
             ret);
 }
 
-/* MPI has sent the message, or failed to. */
+/* Ends the operation of a message that MPI has sent, or failed to. */
 static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 {
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
@@ -148,7 +148,7 @@ static inline hg_return_t msgbuf_post_locked(struct amg_mpi_msgbuf *msgbuf,
     return HG_SUCCESS;
 }
 
-/* Hands an announced message to MPI. False: MPI refuses it. */
+/* Hands an announced message to MPI. False: MPI refuses the message. */
 static bool long_send_locked(struct amg_mpi_msgbuf *msgbuf)
 {
     struct amg_mpi_domain *domain = msgbuf->domain;

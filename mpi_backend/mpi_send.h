@@ -46,14 +46,14 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     int context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len);
 
-/* Sends the messages of threads that may not call MPI, and kept ones; tests the
- * AMG_MPI_SENDS oldest sends. Called by a thread that may call MPI. */
+/* Sends messages of threads that may not call MPI, kept and announced ones;
+ * tests the AMG_MPI_SENDS oldest sends. For threads that may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
 /* Sends kept messages, and tests each send that is in flight now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
 
-/* At close: keeps the msgbufs that MPI has not completed allocated. */
+/* At close: frees msgbufs not sent yet; msgbufs with MPI stay allocated. */
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
 
 #endif

@@ -7,9 +7,9 @@
  * message is checked before it is used: key, permission, bounds, lengths.
  *
  * When a put sent ahead is refused, its first fragments are in flight. The
- * access of that put receives them into memory that is never read, shared by
+ * access of that put receives these into memory that is never read, shared by
  * all such accesses, until the access has the bytes that the sender's STOP
- * names; DONE then has the code.
+ * names; then DONE tells the code.
  *
  * When memory is unregistered (halt), a get ends with the fragments in flight,
  * and DONE tells how many bytes move. The sender of a put gets HALT: only the
@@ -91,7 +91,7 @@ static void small_get_locked(const struct amg_mpi_message *message,
         AMG_MPI_GET_DATA, msgbuf->header.cookie, (uint32_t)len);
 }
 
-/* Keeps a message until there is memory for the access that it is about. */
+/* Keeps a message until there is memory for the access of the message. */
 static void message_stall_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_message *message)
 {
@@ -275,7 +275,7 @@ static struct amg_mpi_access *access_find_locked(
     return NULL;
 }
 
-/* Answers how much of a get is in flight; all bytes if the access has ended. */
+/* Answers STOP of a get: the bytes posted, or all if the get has ended. */
 static void get_stop_locked(const struct amg_mpi_message *message,
     struct amg_mpi_access *access, uint64_t len)
 {
@@ -329,7 +329,7 @@ void amg_mpi_access_on_stop_locked(
         return;
     }
     if (access == NULL && access_is_stalled_locked(domain, message)) {
-        message_stall_locked(domain, message); /* after its request */
+        message_stall_locked(domain, message); /* behind its request */
         return;
     }
     if (access != NULL && access->is_put && !access->is_stopped) {

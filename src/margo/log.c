@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loggers of instances, and the global logger.
  *
- * The program sets a logger while no thread logs; only the level may change at
- * any time. */
+ * The program must not set a logger while a thread logs; the level may change
+ * at any time. */
 #include "margo/log.h"
 
 #include <stdbool.h>
@@ -28,9 +28,9 @@ static const char *const level_names[] = {
 
 enum { LEVELS = sizeof(level_names) / sizeof(level_names[0]) };
 
-/* Has no functions until the program sets a logger: lines go to stderr. */
+/* `to` has no functions until the program sets them: lines go to stderr. */
 static struct amg_margo_log log_global = {
-    .level = -1, /* not read yet: log_level() */
+    .level = -1, /* log_level() has not read MARGO_LOG_LEVEL yet */
 };
 
 /* The level that MARGO_LOG_LEVEL names, or the default. */
@@ -55,7 +55,7 @@ static int log_level(const struct amg_margo_log *log)
 
     if (level >= 0)
         return level;
-    /* First use of the global level: the first of several threads sets it. */
+    /* The global level is not set: the first thread to store a level wins. */
     int wanted = level_of_environment();
     if (atomic_compare_exchange_strong_explicit(&log_global.level, &level,
             wanted, memory_order_relaxed, memory_order_relaxed))

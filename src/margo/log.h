@@ -8,11 +8,11 @@
 
 #include "margo-logging.h"
 
-/* Logger and level of an instance, or the global ones. The level is an
- * independent value, so relaxed. */
+/* Logger and level of an instance, or the global ones. Accesses to the level
+ * are relaxed, as no other data depends on it. */
 struct amg_margo_log {
     struct margo_logger to;
-    atomic_int level; /* of enum margo_log_level */
+    atomic_int level; /* an enum margo_log_level; -1: not read yet */
 };
 
 /* Sets the logger to `own`, or to the present global logger if `own` is NULL;

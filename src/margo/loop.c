@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress loop of an instance, and the public calls about the loop. The loop
- * is a user-level thread: other threads of its stream run whenever they can,
- * and the stream blocks when no thread can.
+ * is a user-level thread: other threads of its stream run between two rounds,
+ * and the stream blocks in a round when no other thread is ready.
  *
- * If the progress stream shares its core with the program, and only this stream
- * made progress, each call to a program that waits would cost two switches of
- * OS threads. So a second loop, on the program's stream, makes the same rounds
- * while that stream has time, and the first loop makes progress only while no
- * other thread does (core/standby.c). One loop at a time has the turn to run
- * callbacks: callbacks of the program need no locks against each other, and
- * handlers begin in order. But if the second loop is parked in a callback for
- * longer than 1 ms, the first loop runs callbacks, too: the parked callback may
- * wait for these, or the program may compute in the stream of the second. */
+ * The progress stream may share its core with the program. If only this stream
+ * made progress, each call that arrives while the program waits would cost two
+ * switches of OS threads. So a second loop, on the program's stream, makes
+ * rounds while that stream is idle, and the first loop makes progress only
+ * while no other thread does (core/standby.c). One loop at a time has the turn
+ * to run callbacks: callbacks of the program need no locks against each other,
+ * and handlers begin in order. But if the second loop is parked in a callback
+ * for longer than 1 ms, the first loop runs callbacks, too: the parked one may
+ * wait for another, or the program may keep the second loop's stream busy. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -42,14 +42,14 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    /* Also after the end of the second loop: the first may be in a step. */
+    /* Not `is_there`: a step of the first loop may outlast the second loop. */
     if (mid->loop->has_second)
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
 }
 
-/* May the second loop access the context? The caller has seen is_draining. So
- * this thread sees is_busy, or second_begins() sees is_draining (fence). */
+/* May the second loop access the context? The caller has seen is_draining. By
+ * the fence this thread sees is_busy, or second_begins() sees is_draining. */
 static bool second_is_busy(const struct amg_margo_second *second)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -57,9 +57,9 @@ static bool second_is_busy(const struct amg_margo_second *second)
 }
 
 /* May the loop end? Not while the second loop may access the context. A one-way
- * call of an instance to itself is in no counter until a round finds the call:
- * so an instance that ends alone must be quiet before and after a round that
- * finds nothing. */
+ * call of an instance to itself is in no counter until a round finds the call.
+ * So an instance that ends without other ranks must have drained both before
+ * and after a round that finds nothing. */
 static bool is_over(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     bool was_quiet = rounds->was_quiet && rounds->idle_rounds > 0;
@@ -108,8 +108,8 @@ bool amg_margo_loop_stand_in(
     return is_over;
 }
 
-/* Not inlined: the compiler could keep the address of the thread-local amg_role
- * over a switch to another OS thread. */
+/* Sets the role of the OS thread. Not inlined: the compiler could keep the
+ * address of the thread-local amg_role over a switch to another OS thread. */
 static AMG_NOINLINE void role_set(bool polls_always)
 {
     amg_role.polls_always = polls_always;
@@ -177,14 +177,14 @@ static void second_main(void *arg)
     }
     amg_margo_rounds_end(&rounds);
     atomic_store_explicit(&second->is_there, false, memory_order_seq_cst);
-    /* `is_busy` keeps the context open if the instance does not drain yet. */
+    /* While is_busy, an instance that does not drain yet keeps its context. */
     if (!atomic_load_explicit(&mid->is_draining, memory_order_seq_cst))
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     atomic_store_explicit(&second->is_busy, false, memory_order_release);
 }
 
-/* Starts the second loop, if the program has a pool for that, before the first
- * loop runs. */
+/* Starts the second loop before the first one: in the pool __primary__, unless
+ * the first loop runs there, the context has a thread, or no push wakes it. */
 static void second_start(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;

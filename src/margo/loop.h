@@ -20,7 +20,7 @@
 struct amg_margo_loop_counts {
     _Atomic(uint64_t) progress_calls;
     _Atomic(uint64_t) trigger_calls;
-    atomic_bool is_asleep; /* in HG_Progress(), which any event ends */
+    atomic_bool is_asleep; /* the loop sleeps until an event */
 };
 
 /* State of a loop from round to round. */
@@ -30,23 +30,23 @@ struct amg_margo_rounds {
     /* The round is a step of core/standby.c, which makes progress only while no
      * other thread does. Read by the thread that ends the sleep of the loop. */
     bool stands_by;
-    bool has_turn;          /* there are two loops: this loop runs callbacks */
-    unsigned tries;         /* failed attempts to take the turn */
-    unsigned spindown_ms;   /* time without blocking after an event; 0: none */
-    uint64_t spin_until_ns; /* 0: blocking is not delayed */
+    bool has_turn;          /* the last turn_take() got the turn */
+    unsigned tries;         /* attempts in a row that did not get the turn */
+    unsigned spindown_ms;   /* no blocking for this time after an event */
+    uint64_t spin_until_ns; /* no blocking before this time; 0: may block */
     unsigned idle_rounds;   /* rounds since the last event */
     bool was_quiet;         /* the instance had drained before the last round */
     unsigned backoff_ms;    /* duration of the last back-off, or 0 */
     struct amg_link link;   /* among all loops of the process */
-    ABT_pool pool;          /* pool at the last check for other loops */
+    ABT_pool pool;          /* of the loop; other loops compare theirs */
 };
 
 /* The loop on the program's stream; see loop.c. */
 struct amg_margo_second {
     ABT_pool pool;
     atomic_bool is_there; /* false: there is no such loop, or it has ended */
-    atomic_bool is_busy;  /* may touch the context */
-    atomic_bool is_dismissed; /* the first loop runs in the same pool */
+    atomic_bool is_busy;  /* the loop may access the context */
+    atomic_bool is_dismissed; /* must end, as the first loop is in `pool` */
     struct amg_margo_loop_counts counts;
 };
 
@@ -58,18 +58,18 @@ struct amg_margo_loop_end {
 
 /* See watch.c. */
 struct amg_margo_watch {
-    atomic_bool is_set;   /* there is a next tick; written under the lock */
+    atomic_bool is_set;   /* a tick is to come; written under the lock */
     struct amg_lock lock; /* guards is_closed and tick */
     bool is_closed;
     struct amg_margo_tick *tick; /* NULL: not needed so far */
     /* Used only by the tick, and before a tick is set. */
-    uint64_t rounds;    /* of the loop, at the last tick */
-    unsigned silent_ms; /* time without rounds */
+    uint64_t rounds;    /* rounds of all loops up to the last tick */
+    unsigned silent_ms; /* time awake without a round */
 };
 
 struct amg_margo_loop {
     const struct amg_margo_loop_end *end;
-    bool may_stall; /* shares a stream with the program; constant */
+    bool may_stall; /* the loop shares a stream with the program; constant */
     /* amg_bias_mark() of the OS thread that made the last round; relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
@@ -77,9 +77,9 @@ struct amg_margo_loop {
     /* The loop yields between two rounds, so another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
-    struct amg_margo_rounds rounds; /* of the loop, or of `stands_in` */
+    struct amg_margo_rounds rounds; /* used by the loop, or `stands_in` */
     struct amg_margo_loop_counts counts;
-    struct amg_standby standby; /* of the loop, if there is a second loop */
+    struct amg_standby standby; /* of the first loop, if there is a second */
     struct amg_margo_second second;
     /* True: a loop has the turn to run callbacks. */
     atomic_bool is_running;
@@ -88,10 +88,10 @@ struct amg_margo_loop {
     uint64_t stuck_ns;
 };
 
-/* Called before any loop runs. */
+/* Initializes `loops` and `wakeup` of the instance, before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* `shares_core`: also starts a second loop, if the program has a pool for that.
- * False: the loop's thread cannot be created, logged. */
+/* Starts the loop; if `shares_core`, also the second loop, if the program has a
+ * pool for it. False: the first loop's thread cannot be created, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
 /* Joins the loops, which return by themselves. */
@@ -109,8 +109,8 @@ void amg_margo_rounds_run(
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Has the loop nothing to do between two rounds but to let other threads run?
- * If so, the caller calls amg_margo_rounds_rest(), and no yield(): other
- * threads may stand in for a loop that rests. */
+ * If so, the caller calls amg_margo_rounds_rest() in place of the function
+ * above; other threads may stand in for the loop meanwhile. */
 bool amg_margo_rounds_may_rest(
     margo_instance_id mid, const struct amg_margo_rounds *rounds);
 void amg_margo_rounds_rest(struct amg_margo_loop *loop);
@@ -122,11 +122,11 @@ bool amg_margo_loop_stand_in(
     margo_instance_id mid, const atomic_uintptr_t *word, uintptr_t value);
 
 /* Makes progress in place of a loop that does not run, until the eventual is
- * set. Counts as an operation: the instance must not end meanwhile. */
+ * set. Counts as an operation, so that the instance does not end meanwhile. */
 void amg_margo_loop_drive(margo_instance_id mid, ABT_eventual eventual);
 
-/* Does the caller run outside of the loop's pool? A thread of that pool leaves
- * its stream to the loop while it waits. */
+/* Does the caller run outside of the loop's pool? A waiting thread of that pool
+ * leaves its stream to the loop. */
 bool amg_margo_loop_is_elsewhere(margo_instance_id mid);
 
 /* Could the calling thread wait for a loop that cannot run, because code of the
@@ -143,7 +143,7 @@ static inline bool amg_margo_loop_may_stall(margo_instance_id mid)
 
 /* watch.c: called before a thread waits for a loop that may stall. */
 void amg_margo_watch_set(margo_instance_id mid);
-/* Ends the watch for good. Any thread; may be called again. */
+/* Ends the watch for good; called by any thread, once or more often. */
 void amg_margo_watch_close(margo_instance_id mid);
 
 /* finalize.c: the end of an instance. The callbacks that the program has pushed
@@ -165,14 +165,14 @@ struct amg_margo_finalize {
     bool is_closed;         /* no references; the class is closed */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* when the loop cancels calls, and later gives up */
+    uint64_t deadline_ns; /* of calls, then of the wait for cancelled calls */
     /* The user-level thread, or the OS thread, that runs the callbacks. This
      * thread must not wait for the finalization. Relaxed. */
     _Atomic(ABT_thread) runner;
     _Atomic(uintptr_t) runner_os;
     /* Used only by the loop, while it drains. */
-    uint64_t log_ns; /* when to log what the loop waits for */
-    unsigned log_ms; /* time waited by then */
+    uint64_t log_ns; /* when to log next what the loop waits for */
+    unsigned log_ms; /* time from the last log line to `log_ns` */
     bool was_cancelled;
 };
 
@@ -193,8 +193,8 @@ void amg_margo_callbacks_fini(margo_instance_id mid);
  * timer.c owns it. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* key: amg_clock_ns() when due */
-    /* Called by a loop, with no lock held. `is_due` false: the instance ends
-     * before the timer is due. After fire() the timer may be freed. */
+    /* Called by a loop, with no lock held; may free the timer. `is_due` false:
+     * the instance ends before the timer is due. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };
@@ -203,24 +203,24 @@ struct amg_margo_timers {
     struct amg_lock lock; /* guards heap, is_closed, and is_armed of timers */
     struct amg_heap heap;
     bool is_closed; /* no timer fires any more */
-    /* For each loop the timer whose fire() the loop runs; the pointer is only
-     * compared. The release store of NULL pairs with the acquire loads of a
-     * thread that waits for the end of fire(). */
+    /* For each loop the timer whose fire() the loop runs, or NULL; the pointer
+     * is only compared. The release store of NULL pairs with the acquire loads
+     * of a thread that waits for the end of fire(). */
     _Atomic(struct amg_margo_timer *) firing[AMG_MARGO_LOOP_COUNT];
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Fires the remaining timers as not due, and refuses others. No loop runs. */
+/* Refuses new timers, and fires the rest as not due. Called after the loops. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
 /* Arms a timer, whose `fire` the caller has set, for the time `due_ns`. Any
- * thread. False: the instance has ended, no timer fires. */
+ * thread. False: not armed, since the instance has ended. */
 bool amg_margo_timer_arm(
     margo_instance_id mid, struct amg_margo_timer *timer, uint64_t due_ns);
 
-/* Disarms the timer. False: the timer was not armed, or has fired, and fire()
- * has returned, unless the caller runs in fire(). True: a fire() that armed the
- * timer again may still run. Any thread; a ULT that waits yields to others. */
+/* Disarms the timer. False: the timer was not armed; a fire() that ran has
+ * returned, unless the caller runs in it. True: a fire() that armed the timer
+ * again may still run. Any thread; while fire() runs, the caller yields. */
 bool amg_margo_timer_disarm(
     margo_instance_id mid, struct amg_margo_timer *timer);
 

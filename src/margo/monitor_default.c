@@ -31,9 +31,9 @@ static const struct amg_json_field config_fields[] = {
     {0},
 };
 
-/* part_json() writes only the first two fields of a part, in Margo's order. The
- * section "config" writes "precision" for both parts; amg_monitor_config_get()
- * writes the fields that remain. */
+/* part_json() writes only the first two fields of a part, in Margo's order.
+ * Of the others, "precision" is written once for both parts, by config_fields,
+ * and amg_monitor_config_get() writes the rest. */
 enum { TOLD_FIELDS = 2 };
 
 static const struct amg_json_field stats_fields[] = {
@@ -127,7 +127,7 @@ static bool config_read(const struct amg_margo_log *log,
             !interval_read(log, part, &config.interval_s))
             return false;
     }
-    if (config.sample_every == 0) /* counts all polls, as in Margo */
+    if (config.sample_every == 0) /* 0 also counts all polls, as in Margo */
         config.sample_every = 1;
     *ret_config = config;
     return true;
@@ -165,8 +165,8 @@ static void host_name(char host[HOST_CAP])
     host[HOST_CAP - 1] = '\0';
 }
 
-/* The files of a second instance of the process have a number behind the pid,
- * so as not to overwrite the files of the first instance. */
+/* The files of the second and later monitors of the process have a number
+ * behind the pid, so as not to overwrite the files of earlier monitors. */
 static void file_name_set(struct amg_monitor *monitor)
 {
     static atomic_uint opened;
@@ -415,7 +415,7 @@ void amg_monitor_dump(
     if (!monitor->config.series.is_disabled)
         amg_monitor_sample(monitor, ABT_get_wtime());
     /* NOTE(why): the JSON objects are allocated under the lock, so that all
-     * figures are of one moment; dumps are rare. */
+     * figures are of one moment. Dumps are rare, so others seldom wait. */
     amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled)
         json_object_object_add(object, "stats", stats_json_locked(monitor));

@@ -3,9 +3,10 @@
  *
  * An operation (a call, an answer, a transfer, or a served request) has an
  * object from begin to end. Each event that is still to come holds a reference:
- * end of the post, callback and wait; or, for a served request, the end of its
- * RPC function and of its thread. A handle outlives the object, and so points
- * to an entry of the book of calls, which stays. */
+ * end of the post, callback, and wait, if any; or, for a served request, the
+ * end of its RPC function and of its thread. A handle, which may outlive the
+ * object, points to an entry of the book of calls, which stays; the handle of a
+ * served request does so once the thread has begun. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -26,7 +27,7 @@ static struct amg_monitor_operation *served_operation(
 
 static const char unknown[] = "<unknown>"; /* an address, as Margo writes it */
 
-/* The text of an address, which may be NULL. */
+/* Writes the text of an address; `unknown` for HG_ADDR_NULL or on failure. */
 static void address_text(hg_class_t *hg_class, hg_addr_t addr,
     char ret_text[AMG_MONITOR_ADDRESS_CAP])
 {
@@ -37,7 +38,7 @@ static void address_text(hg_class_t *hg_class, hg_addr_t addr,
         (void)strcpy(ret_text, unknown);
 }
 
-/* Takes the lock. NULL: no memory. */
+/* Finds or adds the entry of `path`. Takes the lock. NULL: no memory. */
 static struct amg_stats_call *entry_find(
     struct amg_monitor *monitor, const struct amg_breadcrumb *path)
 {
@@ -73,8 +74,7 @@ static struct amg_stats_call *call_find(struct amg_monitor *monitor,
     return entry_find(monitor, &path);
 }
 
-/* Creates an operation with `refs` references. Takes the lock. NULL: no
- * memory. */
+/* A new operation with `refs` references. Takes the lock. NULL: no memory. */
 static struct amg_monitor_operation *operation_begin(
     struct amg_monitor *monitor, struct amg_stats_call *call, double start,
     unsigned refs)
@@ -110,8 +110,8 @@ static void operation_unref(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Adds each of the three numbers that is not negative to a measure. Takes the
- * lock. Does nothing if `call` is NULL, or without statistics. */
+/* Adds those of the three numbers that are not negative to the measure `what`.
+ * Takes the lock. Does nothing if `call` is NULL or statistics are disabled. */
 static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     enum amg_stats_what what, double duration, double relative, double size)
 {
@@ -171,7 +171,7 @@ static void *post_begin(struct amg_monitor *monitor,
     return operation;
 }
 
-/* Ends the post; by now the callback may have run. */
+/* Ends and counts the post. The callback may have run before. */
 static void post_end(struct amg_monitor *monitor,
     struct amg_monitor_operation *operation, enum amg_stats_what what,
     double now, double relative, hg_return_t ret)
@@ -290,7 +290,7 @@ static void on_register(void *uargs, double now, margo_monitor_event_t kind,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* The data of the handle is the operation until the request's thread begins. */
+/* The handle points to the operation until the request's thread begins. */
 static void on_rpc_handler(void *uargs, double now, margo_monitor_event_t kind,
     margo_monitor_rpc_handler_args_t args)
 {
@@ -343,8 +343,8 @@ static void on_rpc_ult(void *uargs, double now, margo_monitor_event_t kind,
     }
 }
 
-/* Notes the end of a wait in the handle of the call, unless the program has
- * destroyed that handle meanwhile. */
+/* Stores the time at the end of a wait in the handle of the call, unless the
+ * program has destroyed that handle meanwhile. */
 static void waited_note(hg_handle_t handle, double now)
 {
     struct amg_margo_handle *kept =
@@ -384,7 +384,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Time since this thread began to serve `call`; -1: another call, or none. */
+/* Time since this thread began to serve `call`; -1: does not serve `call`. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {
@@ -403,7 +403,7 @@ static double since_wait(hg_handle_t handle, double began)
 }
 
 /* ON_DATA(free_output, AMG_STATS_FREE_OUTPUT, -1) is on_free_output(), which
- * counts the time from its begin to its end, and no time since another event
+ * counts the duration of margo_free_output(), and no time since another event
  * (-1). */
 #define ON_DATA(name, what, relative)                                          \
     static void on_##name(void *uargs, double now, margo_monitor_event_t kind, \

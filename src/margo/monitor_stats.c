@@ -13,7 +13,7 @@
 #include "margo.h"
 #include "margo/json.h"
 
-/* Each number moves the mean by 1/num of its distance from the mean. A large
+/* Moves the mean by 1/num of its distance to `number`, so that a large
  * sum does not round small distances away (Welford, Technometrics 4, 1962). */
 void amg_stats_add(struct amg_stats *stats, double number)
 {
@@ -34,7 +34,7 @@ static struct json_object *number_json(double number, unsigned precision)
     char text[40];
     int len = snprintf(text, sizeof(text), "%.*g", (int)precision, number);
 
-    /* With a fraction, readers of JSON take whole numbers as double, too. */
+    /* Adds ".0", so that readers of JSON take a whole number as double, too. */
     if (strpbrk(text, ".eEni") == NULL)
         len += snprintf(text + len, sizeof(text) - (size_t)len, ".0");
     AMG_ASSERT(len > 0 && (size_t)len < sizeof(text));
@@ -66,7 +66,7 @@ struct what_name {
     const char *group; /* object in the peer's object, or NULL */
     const char *part;  /* object in `group`, named with the remote address */
     const char *key;
-    const char *relative; /* NULL: not measured */
+    const char *relative; /* key of `relative`; NULL: not measured */
     bool has_size;
 };
 
@@ -114,7 +114,7 @@ static const struct what_name what_names[AMG_STATS_WHAT_COUNT] = {
         "relative_timestamp_from_itransfer_end"},
 };
 
-/* The text, which is empty for NULL. */
+/* `text`, or an empty text for NULL. */
 static const char *text_of(const char *text)
 {
     return text == NULL ? "" : text;
@@ -290,7 +290,7 @@ static struct json_object *breadcrumb_json(
 }
 
 /* Is a measure of an entry written? A call has all measures of its side, even
- * without numbers; measures of bulk operations are written if they had any. */
+ * without numbers; of bulk operations, those measures that had numbers. */
 static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
     bool is_of_target = what >= AMG_STATS_HANDLER;

@@ -2,8 +2,8 @@
 /* Statistics and time series that the default monitor keeps.
  *
  * A breadcrumb names a kind of call: RPC and provider, the RPC whose handler
- * makes the call, side and peer. A book has an entry for each breadcrumb, which
- * lives as long as the book: handles may keep a pointer to the entry. */
+ * makes the call, side, and peers. A book has an entry for each breadcrumb. The
+ * entries live as long as the book, so that handles may point to them. */
 #ifndef AMG_MARGO_MONITOR_STATS_H
 #define AMG_MARGO_MONITOR_STATS_H
 
@@ -37,14 +37,14 @@ enum amg_stats_side { AMG_STATS_ORIGIN, AMG_STATS_TARGET };
 
 /* Measures; the table in monitor_stats.c names each. */
 enum amg_stats_what {
-    AMG_STATS_FORWARD, /* first of the origin: from post to answer */
+    AMG_STATS_FORWARD, /* first measure of the origin: post to answer */
     AMG_STATS_IFORWARD,
     AMG_STATS_SET_INPUT,
     AMG_STATS_FORWARD_CB,
     AMG_STATS_FORWARD_WAIT,
     AMG_STATS_GET_OUTPUT,
     AMG_STATS_FREE_OUTPUT,
-    AMG_STATS_HANDLER, /* first of the target */
+    AMG_STATS_HANDLER, /* first measure of the target */
     AMG_STATS_ULT,
     AMG_STATS_GET_INPUT,
     AMG_STATS_FREE_INPUT,
@@ -52,13 +52,13 @@ enum amg_stats_what {
     AMG_STATS_SET_OUTPUT,
     AMG_STATS_RESPOND_CB,
     AMG_STATS_RESPOND_WAIT,
-    AMG_STATS_BULK_CREATE, /* first of bulk, in handlers and outside */
+    AMG_STATS_BULK_CREATE, /* first measure of bulk operations */
     AMG_STATS_BULK_FREE,
     AMG_STATS_PULL, /* from the post to the end of the transfer */
     AMG_STATS_IPULL,
     AMG_STATS_PULL_CB,
     AMG_STATS_PULL_WAIT,
-    AMG_STATS_PUSH, /* in the order of the pulls */
+    AMG_STATS_PUSH, /* pushes follow in the order of pulls */
     AMG_STATS_IPUSH,
     AMG_STATS_PUSH_CB,
     AMG_STATS_PUSH_WAIT,
@@ -67,7 +67,7 @@ enum amg_stats_what {
 
 struct amg_stats_measure {
     struct amg_stats duration;
-    struct amg_stats relative; /* since the event that the table names */
+    struct amg_stats relative; /* time since the event that the table names */
     struct amg_stats size;     /* bytes, of bulk */
     bool was_reset;            /* had numbers before a reset: still written */
 };
@@ -104,7 +104,7 @@ struct amg_stats_call *amg_stats_book_find(
 void amg_stats_book_reset(struct amg_stats_book *book);
 void amg_stats_book_fini(struct amg_stats_book *book);
 
-/* The object "rpcs" of the file. NULL: no memory. */
+/* The object "rpcs" of the statistics. NULL: no memory. */
 struct json_object *amg_stats_book_json(
     const struct amg_stats_book *book, unsigned precision);
 
@@ -112,8 +112,8 @@ struct json_object *amg_stats_book_json(
 struct amg_timeseries_line {
     struct amg_timeseries_line *next; /* next line */
     char *name;
-    uint64_t id;
-    uint64_t counts[2]; /* of the current interval */
+    uint64_t id;        /* hg_id_t or ABT_pool */
+    uint64_t counts[2]; /* requests and bytes of an RPC in this interval */
     double *points;     /* each: time, first number, second number */
     size_t len;         /* points */
     size_t cap;
@@ -123,7 +123,7 @@ struct amg_timeseries_line {
  * maps find the line of an RPC by id, and the line of a pool by handle. */
 struct amg_timeseries {
     double interval_s;
-    double next_s; /* from the instance's opening to the next point */
+    double next_s; /* due time of the next point, since the opening */
     struct amg_map rpcs;
     struct amg_timeseries_line *all_rpcs;
     struct amg_map pools;
@@ -131,8 +131,8 @@ struct amg_timeseries {
     bool is_short; /* points are missing, since there was no memory */
 };
 
-/* Count requests of an RPC, which is added to the series if missing, and bytes
- * that were transferred for it. */
+/* Count requests of an RPC, whose line is added if missing, and bytes that its
+ * handlers transferred; bytes of an RPC without a line are not counted. */
 void amg_timeseries_request(struct amg_timeseries *series, hg_id_t id,
     const char *name, unsigned count);
 void amg_timeseries_bytes(

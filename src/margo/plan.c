@@ -3,8 +3,8 @@
  *
  * The fields use_progress_thread and rpc_thread_count are short forms: they add
  * pools __pool_<n>__ and streams __xstream_<n>__ to the plan, unless the field
- * progress_pool or rpc_pool names a pool. The short forms take effect only when
- * the pools open: adapt() of struct amg_margo_opener may change both fields. */
+ * progress_pool, or rpc_pool, names a pool instead. That happens only when the
+ * pools open, as adapt() of struct amg_margo_opener may change both fields. */
 #include <stdio.h>
 #include <string.h>
 
@@ -104,7 +104,7 @@ static bool streams_read(const struct amg_margo_log *log,
         char path[AMG_JSON_PATH_CAP];
 
         amg_json_path_index(path, "argobots.xstreams", i);
-        plan->stream_count++; /* freed with the plan */
+        plan->stream_count++; /* so freed with the plan, even if refused */
         if (!amg_margo_stream_spec_read(
                 log, path, json_object_array_get_idx(array, i), stream))
             return false;
@@ -116,8 +116,8 @@ static bool streams_read(const struct amg_margo_log *log,
 }
 
 /* Reads the arrays "pools" and "xstreams" of the section "argobots", which may
- * be NULL, into `plan`, which is all zero, with room for `more` further pools
- * and streams. False: refused, or no memory; logged. */
+ * be NULL, into `plan`, which was all zero; leaves room there for `more`
+ * further pools and as many streams. False: refused, or no memory; logged. */
 static bool arrays_read(const struct amg_margo_log *log,
     struct json_object *argobots, size_t more, struct amg_margo_plan *plan)
 {
@@ -151,8 +151,8 @@ void amg_margo_plan_free(struct amg_margo_plan *plan)
     *plan = (struct amg_margo_plan){0};
 }
 
-/* Appends a pool, for which there is room; a name of NULL is made up later.
- * Returns the pool's index. */
+/* Appends a pool, for which there is room, and returns its index. If `name` is
+ * NULL, amg_margo_list_add() makes up a name. */
 static unsigned pool_append(struct amg_margo_plan *plan, const char *name)
 {
     plan->pools[plan->pool_count] = (struct amg_margo_pool_spec){.name = name,
@@ -182,8 +182,8 @@ static bool stream_append(const struct amg_margo_log *log,
     return true;
 }
 
-/* Reads the pool that `key` names; warns of a short form that is without
- * effect. */
+/* Reads the pool that the field `key`, if present, names. Warns of a short form
+ * that therefore has no effect. */
 static bool named_read(const struct amg_margo_log *log,
     struct amg_margo_config *config, const char *key, const char *short_form,
     bool has_short, struct amg_margo_pool_ref *ref)
@@ -236,7 +236,7 @@ static bool primary_add(
         pool < 0 ? pool_append(plan, amg_margo_primary_name) : (unsigned)pool);
 }
 
-/* The short forms become pools and streams. */
+/* Adds the pools and streams of the short forms. False: no memory, logged. */
 static bool short_forms_plan(
     const struct amg_margo_log *log, struct amg_margo_config *config)
 {
@@ -288,7 +288,7 @@ static bool refs_check(
     return is_run;
 }
 
-/* A child shares the pools and streams of its parent, and may define none. */
+/* Refuses "argobots" of a child, which shares the streams of its parent. */
 static bool argobots_allowed(
     const struct amg_margo_log *log, struct json_object *json, bool is_child)
 {
@@ -300,7 +300,7 @@ static bool argobots_allowed(
     return false;
 }
 
-/* A program that has called ABT_init() has its own primary stream. */
+/* Refuses __primary__ if the program has such a stream, by its ABT_init(). */
 static bool primary_allowed(
     const struct amg_margo_log *log, const struct amg_margo_plan *plan)
 {
@@ -346,7 +346,7 @@ bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
 
     if (!short_forms_plan(log, config))
         return false;
-    /* The defaults are the pools of the parent, which pools.c finds. */
+    /* A child's defaults are its parent's pools, which pools.c finds. */
     if (is_child)
         return true;
     /* The default is the first pool of the stream __primary__. */

@@ -121,7 +121,7 @@ static bool name_check(
     return name == NULL || amg_margo_name_is_valid(log, where, name);
 }
 
-/* Refuses "external": a text cannot contain a pool of the program. */
+/* Is the kind "external"? Logs that a text cannot define such a pool. */
 static bool kind_is_external(const struct amg_margo_log *log, const char *path,
     struct json_object *object)
 {

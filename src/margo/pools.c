@@ -4,9 +4,9 @@
  *
  * The stream __primary__ runs the thread that opens the instance. If Margo
  * called ABT_init(), the scheduler of the plan replaces the stream's scheduler.
- * If the program called ABT_init(), the pool __primary__ is the pool that the
- * stream runs already, and other pools of the plan are added. ABT_finalize()
- * frees the primary scheduler with its pools. */
+ * If the program called ABT_init(), the pool __primary__ is the first pool that
+ * the stream runs already, and the stream gets the pools of its plan in
+ * addition. ABT_finalize() frees the primary scheduler with its pools. */
 #include <string.h>
 
 #include "affinity/policy.h"
@@ -72,7 +72,7 @@ static bool pool_is_primary(const struct amg_margo_plan *plan, unsigned index)
     return false;
 }
 
-/* The first pool of the calling stream. */
+/* Wraps the first pool of the calling stream. NULL: failed, logged. */
 static struct amg_margo_item *pool_adopt(margo_instance_id mid)
 {
     ABT_xstream self = ABT_XSTREAM_NULL;
@@ -88,8 +88,8 @@ static struct amg_margo_item *pool_adopt(margo_instance_id mid)
     return NULL;
 }
 
-/* Creates and registers the pools of the plan, and notes their handles for
- * references to them. */
+/* Creates and registers the pools of the plan, and stores each handle in its
+ * row of the plan, where references find it. */
 static bool pools_make(
     margo_instance_id mid, struct amg_margo_plan *plan, bool is_first)
 {
@@ -111,15 +111,15 @@ static bool pools_make(
     return true;
 }
 
-/* Warns of a pool whose threads run late or never. Called before another thread
- * knows the registry. */
+/* Warns of a pool whose threads run rarely or never. Called before another
+ * thread knows the registry. */
 static void pool_advise(
     margo_instance_id mid, const struct amg_margo_item *pool)
 {
     const struct amg_margo_list *streams = &mid->pools->registry->streams;
-    bool is_first = false;    /* of the pools of a stream */
-    bool is_in_reach = false; /* in a stream, not behind the progress pool */
-    bool is_behind = false;   /* in a stream, behind the progress pool */
+    bool is_first = false;    /* a stream has it as its first pool */
+    bool is_in_reach = false; /* a stream has it not behind progress_pool */
+    bool is_behind = false;   /* a stream has it behind progress_pool */
 
     for (unsigned i = 0; i < streams->count; i++) {
         const struct amg_margo_item *stream = streams->items[i];
@@ -178,7 +178,7 @@ static ABT_pool pool_choose(margo_instance_id mid, const char *path,
     return pool == NULL ? ABT_POOL_NULL : handle;
 }
 
-/* Sets the pools of the loop and the handlers. */
+/* Sets the pools of the loop and the handlers. False: failed, logged. */
 static bool pools_choose(
     margo_instance_id mid, const struct margo_init_info *info)
 {
@@ -269,7 +269,7 @@ bool amg_margo_pools_open(
         registry_leave(mid);
         return false;
     }
-    /* Streams that the registry does not know may run external pools. */
+    /* No advice on external pools: unregistered streams may run them. */
     pools = &mid->pools->registry->pools;
     for (unsigned i = 0; i < pools->count && !is_child; i++)
         if (pools->items[i]->kind != AMG_MARGO_POOL_EXTERNAL)
@@ -332,7 +332,7 @@ static ABT_xstream stream_to_pin(margo_instance_id mid)
     return found;
 }
 
-/* Pins the stream. True: the stream has a core of its own. */
+/* Pins the stream if a core is free for it alone. True: pinned. */
 static bool core_take(margo_instance_id mid, ABT_xstream stream,
     struct amg_affinity_ask *ask, struct amg_placement *placement)
 {
@@ -384,7 +384,7 @@ hg_return_t margo_transfer_pool_content(
         return HG_INVALID_ARG;
     if (origin_pool == target_pool)
         return HG_SUCCESS;
-    /* Moves only the threads in the pool now: pushes may go on for ever. */
+    /* Moves only the threads now in the pool, as pushes may never end. */
     error = ABT_pool_get_size(origin_pool, &left);
     while (error == ABT_SUCCESS && left-- > 0) {
         ABT_thread thread = ABT_THREAD_NULL;

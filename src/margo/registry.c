@@ -66,7 +66,7 @@ static uint32_t list_index(
     return i;
 }
 
-/* An item, or NULL. */
+/* The item of `key`, or NULL. The caller holds the lock of the registry. */
 static struct amg_margo_item *list_find(
     const struct amg_margo_list *list, struct amg_margo_item_key key)
 {
@@ -247,10 +247,10 @@ struct amg_margo_item *amg_margo_pool_resolve_locked(margo_instance_id mid,
 
 enum kind { POOL, STREAM };
 
-/* Change of the program's references to an item by a call. */
+/* Effect of a call on the program's references to an item. */
 enum action { NONE, REF, UNREF };
 
-/* Result of a call. */
+/* Result of item_call(). */
 struct found {
     void *handle;
     const char *name;
@@ -269,8 +269,8 @@ static struct amg_margo_list *list_of(
     return kind == POOL ? &registry->pools : &registry->streams;
 }
 
-/* HG_INVALID_ARG: an instance without a registry, or a handle or name that is
- * NULL. HG_NOENTRY: there is no such item. HG_PERMISSION, with a log line: the
+/* Finds an item, and applies `action`. HG_INVALID_ARG: no registry, or a handle
+ * or name that is NULL. HG_NOENTRY: no such item. HG_PERMISSION, logged: the
  * program has no reference that UNREF could take. */
 static hg_return_t item_call(margo_instance_id mid, enum kind kind,
     struct amg_margo_item_key key, enum action action, struct found *ret_found)

@@ -18,19 +18,19 @@
 struct amg_margo_item {
     char *name;
     void *handle;  /* an ABT_pool or ABT_xstream */
-    bool is_owned; /* freed with the item */
-    unsigned uses; /* by streams, RPCs and instances */
+    bool is_owned; /* `handle` is freed with the item */
+    unsigned uses; /* of a pool: by streams, RPCs and instances */
     unsigned refs; /* by the program: margo_pool_ref_incr() */
     int kind;      /* of a pool: enum amg_margo_pool_kind; of a stream:
                     * ABT_sched_predef, or AMG_MARGO_SCHED_EXTERNAL */
-    int access;    /* of a pool: ABT_pool_access; unknown if external */
+    int access;    /* of a pool: ABT_pool_access; not set if external */
     /* Of a stream. */
     bool is_primary;  /* stream that opened the instance: never removed */
     bool is_progress; /* requested by use_progress_thread */
-    int cpubind;      /* requested CPU */
+    int cpubind;      /* requested CPU; -1: none */
     int *affinity;
     unsigned affinity_count;
-    struct amg_margo_item **pools; /* each counts one use by the stream */
+    struct amg_margo_item **pools; /* with one use each by this stream */
     unsigned pool_count;
     struct amg_margo_item *left; /* next in the registry's list `left` */
 };
@@ -39,21 +39,21 @@ struct amg_margo_list {
     struct amg_margo_item **items;
     unsigned count;
     unsigned cap;
-    unsigned named;   /* number of the next name that is made up */
-    const char *what; /* for made-up names: "pool" */
+    unsigned named;   /* least number of the next made-up name */
+    const char *what; /* "pool" or "xstream", for made-up names */
 };
 
-/* Freed by its last instance. `lock` guards the items, and all but `shown`. */
+/* Freed by its last instance. */
 struct amg_margo_registry {
-    struct amg_lock lock;
-    /* Held by margo_state_dump() while it prints items, and by a thread that
-     * frees a removed item. Taken before `lock`; blocks. */
+    struct amg_lock lock; /* guards the items, and all members but `shown` */
+    /* Locked by margo_state_dump() while it prints items, and by a thread that
+     * frees a removed item. Locked before `lock`; waiting threads block. */
     ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
-    /* Streams that a thread running in them has removed: they end by
-     * themselves, and are freed later. */
+    /* Streams that were removed by threads that run in them: such a stream ends
+     * when the thread leaves, and is freed later. */
     struct amg_margo_item *left;
 };
 
@@ -82,15 +82,15 @@ static inline struct amg_margo_item_key amg_margo_by_name(const char *name)
     return (struct amg_margo_item_key){.by = AMG_MARGO_BY_NAME, .name = name};
 }
 
-/* NULL: the instance is NULL, or has no registry. */
+/* The registry; NULL: the instance is NULL, or has none. */
 struct amg_margo_registry *amg_margo_registry_of(margo_instance_id mid);
 
 /* From begin to end no pool or stream of the registry is freed. */
 void amg_margo_show_begin(struct amg_margo_registry *registry);
 void amg_margo_show_end(struct amg_margo_registry *registry);
 
-/* Creates an item; a stream needs room for its pools and affinity. If `name` is
- * NULL, amg_margo_list_add() makes up a name. NULL: no memory, logged. */
+/* Creates an item with room for `pools` pools and `affinity` CPUs of a stream;
+ * amg_margo_list_add() makes up a missing name. NULL: no memory, logged. */
 struct amg_margo_item *amg_margo_item_new(
     margo_instance_id mid, const char *name, size_t pools, unsigned affinity);
 /* The name of an item, for log lines. */
@@ -111,11 +111,11 @@ hg_return_t amg_margo_item_take_off(margo_instance_id mid,
     struct amg_margo_list *list, const void *handle,
     amg_margo_reason_fn *reason_locked, struct amg_margo_item **ret_item);
 
-/* An item for an existing pool; a name of NULL is made up later. NULL: no
- * memory, logged. */
+/* Creates an item for an existing pool; for `name` see amg_margo_item_new().
+ * NULL: no memory, logged. */
 struct amg_margo_item *amg_margo_pool_wrap(
     margo_instance_id mid, const char *name, ABT_pool handle, bool is_owned);
-/* Registers the pool, or destroys it on an error, which is logged. */
+/* Registers the pool; after an error, logged, frees what Margo has created. */
 hg_return_t amg_margo_pool_add(
     margo_instance_id mid, struct amg_margo_item *pool);
 /* The registered pool of that handle, or NULL. */
@@ -124,7 +124,7 @@ struct amg_margo_item *amg_margo_pool_find_locked(
 /* The referenced pool; NULL: no such pool, logged. */
 struct amg_margo_item *amg_margo_pool_resolve_locked(margo_instance_id mid,
     const char *path, const struct amg_margo_pool_ref *ref);
-/* Frees a pool that is on no list; does nothing for NULL. */
+/* Frees the item of a pool that is on no list; accepts NULL. */
 void amg_margo_pool_destroy(margo_instance_id mid, struct amg_margo_item *pool);
 
 /* Find an item like the public calls margo_find_pool_by_name() etc. */
@@ -155,16 +155,16 @@ struct amg_margo_pools {
 
 /* Creates the pools and streams of the configuration; a child instance shares
  * its parent's. Called after ABT_init(), by a thread of Argobots; `is_first`:
- * Margo called ABT_init(), so the scheduler of the calling stream may be
- * replaced. False: failed, logged, and nothing is left behind. */
+ * Margo called ABT_init(), so the calling stream's scheduler may be replaced.
+ * False: failed, logged; what a child created stays in the shared registry. */
 bool amg_margo_pools_open(
     margo_instance_id mid, const struct margo_init_info *info, bool is_first);
-/* Pins the progress stream to a core of its own, if the processes of the node
- * are known; called after the class was opened. False: the progress stream may
- * have to share its core. */
+/* Pins the stream of use_progress_thread, if any, to a core of its own, if the
+ * processes of the node are known; called after the class was opened. False:
+ * the stream was not pinned, and may have to share its core. */
 bool amg_margo_pools_pin(margo_instance_id mid);
-/* Frees the streams and pools that amg_margo_pools_open() created. The caller
- * runs in none of these streams but the primary stream. */
+/* Leaves the registry; its last instance ends all streams and frees all pools.
+ * The caller runs in none of these streams but the primary stream. */
 void amg_margo_pools_close(margo_instance_id mid);
 
 /* Count uses of a pool by an RPC, a loop or handlers; a pool in use cannot be

@@ -8,8 +8,8 @@
  * word, and does not touch the request afterwards. A waiter lies on the stack
  * of its thread, so the thread returns only when each waker has counted itself
  * in the waiter, by its last access. A waker that has lost its core would
- * delay the thread: with one request, and a runtime that lets a woken thread
- * free its eventual, the thread does not wait for the count.
+ * delay the thread. So, with one request, and a runtime that lets a woken
+ * thread free its eventual, the thread does not wait for the count.
  *
  * While one OS thread alone posts, awaits and ends requests, it owns the
  * instance's biased lock, and changes the word under the lock by plain stores.
@@ -39,8 +39,8 @@ _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
 /* Retry interval of a time limit that passes before the post. */
 enum { LATE_AGAIN_NS = 50000 };
 
-/* A thread on another stream than the loop ends its wait itself this long after
- * its time limit: a loop that runs has ended the wait by then. */
+/* A thread that waits for a loop that may stall ends its wait itself this long
+ * after its time limit: a loop that runs has ended the wait before. */
 enum { TAKEOVER_NS = 20000000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
@@ -189,8 +189,8 @@ static bool request_park(struct margo_request_struct *req)
     return true;
 }
 
-/* Logs an error if the caller cannot wait: a tasklet, or the progress loop,
- * which would wait for itself. */
+/* Refuses, with a log line, a caller that cannot wait: a tasklet, or a callback
+ * of the progress loop, which would wait for itself. */
 static AMG_NOINLINE hg_return_t wait_check_slowly(
     margo_instance_id mid, const char *what)
 {
@@ -291,7 +291,7 @@ static void request_unref(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* False, logged as from `caller`: an earlier wait has freed the request. */
+/* Has no earlier wait freed the request? If one has, logs that for `caller`. */
 static bool request_is_there(margo_request req, const char *caller)
 {
     return AMG_LIKELY(req->is_kept) ||
@@ -341,7 +341,7 @@ static uint64_t takeover_ns(uint64_t due_ns)
                                                   : AMG_NO_DEADLINE - 1;
 }
 
-/* Waits on another stream than the loop, which may stall: see watch.c. */
+/* Waits for a loop that may stall (watch.c); cancels after a time limit. */
 static void wait_beside_loop(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -384,7 +384,7 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* Result of request_wait_monitored() if another thread waits. */
+/* Result of request_wait_monitored(): another thread waits for the request. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
 /* request_wait() with events for the monitor. May return OTHERS_WAIT. */
@@ -408,7 +408,7 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (rc != HG_SUCCESS) {
         if (req->is_kept)
             request_free(req);
-        amg_margo_operation_end(mid); /* then others may end the instance */
+        amg_margo_operation_end(mid); /* others may now end the instance */
         return rc;
     }
     if (req->is_timed)
@@ -559,7 +559,7 @@ static bool any_wait(size_t count, margo_request *reqs)
             is_over = !request_attach(req, &waiter);
         AMG_TEST_POINT("request.attached_one");
     }
-    /* The last request is over, or has another waiter: it was not attached. */
+    /* The last request, over or with another waiter, was not attached. */
     if (is_over)
         attached--;
     else
@@ -632,11 +632,11 @@ static void sleep_for(margo_instance_id mid, double timeout_ms)
     uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
 
     amg_margo_waiter_init(&sleeper.waiter);
-    /* The loop, in a callback, cannot wait for a timer of its own, a tasklet
-     * cannot wait at all, and in a child of fork() there is no loop. */
+    /* A callback of the loop cannot wait for a timer, which the loop fires; a
+     * tasklet cannot wait at all; in a child of fork() there is no loop. */
     if (!amg_margo_is_loop(mid) && !amg_margo_is_tasklet() &&
         amg_margo_timer_arm(mid, &sleeper.timer, due_ns)) {
-        /* A loop that stalls ends no sleep: the thread ends its own sleep. */
+        /* A loop that stalls fires no timer: the thread ends its own sleep. */
         if (amg_margo_loop_may_stall(mid) &&
             !amg_margo_waiter_wait_until(&sleeper.waiter, due_ns) &&
             amg_margo_timer_disarm(mid, &sleeper.timer))

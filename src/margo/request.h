@@ -15,9 +15,9 @@
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
     bool is_of_one;    /* a single request wakes the thread, once */
-    atomic_uint woken; /* of several requests: the first sets `eventual` */
-    /* Wake-ups whose thread does not touch this memory again. The release
-     * increments pair with the acquire load of the waiter. */
+    atomic_uint woken; /* wakers so far; the first sets `eventual` */
+    /* Number of wakers that do not access this waiter again. The release
+     * increments pair with the acquire load of the waiting thread. */
     atomic_uint wakes;
 };
 
@@ -27,7 +27,7 @@ struct amg_margo_waiter {
  * requests, so that margo_wait() recognises a request that was waited for
  * before, until its memory is used again. */
 struct margo_request_struct {
-    /* The pool overwrites the first two words of a free request. */
+    /* In a free request the pool overwrites these two words, not is_kept. */
     margo_request_type type;
     margo_instance_id mid;
     hg_handle_t handle; /* NULL: a bulk transfer */
@@ -79,15 +79,15 @@ hg_return_t amg_margo_request_arm(
 
 /* Called after the post. After a success: waits for the operation in a form
  * that blocks, else gives the request to the program. After a failure: frees
- * the request, and counts the end of its operation. Returns the result, or `rc`
- * of the post. */
+ * the request, and counts the end of its operation. Returns the result of a
+ * form that blocks, else `rc` of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 
-/* Ends the operation; called once. */
+/* Ends the operation, once: runs the callback, or wakes the waiting thread. */
 void amg_margo_request_end(struct margo_request_struct *req, hg_return_t ret);
 
-/* Stops the request's timer; not called by the timer. */
+/* Stops the request's timer; not called by fire() of that timer. */
 static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 {
     if (req->is_timed)
@@ -95,8 +95,8 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 }
 
 /* Cancels the calls of the instance that are in flight, where possible
- * (call.c), and its transfers that have a time limit (bulk.c). Each still ends
- * by its own callback. */
+ * (call.c), and its transfers that have a time limit (bulk.c). A cancelled
+ * call or transfer still ends by its own callback. */
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
@@ -106,12 +106,12 @@ void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
 /* Waiters also serve waits for other events than requests. wait() returns after
- * `count` wake-ups: several only if the caller has cleared `is_of_one`. */
+ * `count` wake-ups; above 1 only if the caller has cleared `is_of_one`. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);
-/* Waits until woken for the first time, or until the deadline. False: the
- * deadline has passed. After true, call amg_margo_waiter_wait(). */
+/* Waits for the first wake-up, or until the deadline. False: the deadline has
+ * passed. After true, amg_margo_waiter_wait() waits until the waker is done. */
 bool amg_margo_waiter_wait_until(
     struct amg_margo_waiter *waiter, uint64_t deadline_ns);
 

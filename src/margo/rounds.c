@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounds of a progress loop.
  *
- * A round polls the network once and runs the callbacks. If no other thread of
- * the stream is ready, the round sleeps in HG_Progress() until a message comes,
- * a timer is due, a thread becomes ready for this stream, or another thread
- * wakes the loop. HG_Progress() decides by the use of the core how long to poll
- * before it blocks (core/wait_policy.c); progress_spindown_msec, if given,
- * delays the sleep by that time after the last event. The upper bound of the
- * sleep (progress_timeout_ub_msec) is for timers: arming a timer that is due
- * beyond the bound does not wake the loop (timer.c).
+ * A round polls the network once, and runs the callbacks. In between, if the
+ * poll found no event and no other thread of the stream is ready, the round
+ * sleeps in HG_Progress() until a message comes, a timer is due, a thread
+ * becomes ready for this stream, or another thread wakes the loop.
+ * HG_Progress() decides how long to poll before it blocks (core/wait_policy.c);
+ * progress_spindown_msec, if given, forbids sleeps for that time after an
+ * event. A sleep lasts progress_timeout_ub_msec at most, so a thread that arms
+ * a timer due beyond that bound does not wake the loop (timer.c).
  *
  * Two loops in one pool, for instance of two instances in one stream, each find
  * the other ready, so neither would ever sleep. All loops of the process are
@@ -28,21 +28,21 @@
 #include "mercury.h"
 
 enum {
-    TRIGGER_BATCH = 64, /* callbacks at a time, before other threads run */
+    TRIGGER_BATCH = 64, /* callbacks before other ready threads run */
     FINALIZE_POLL_MS =
         1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
         64, /* rounds without an event, before one loop of two backs off */
     BACKOFF_MAX_MS = 5,
-    STUCK_NS = 1000000, /* a callback waits this long: turn_is_stuck() */
+    STUCK_NS = 1000000, /* wait of a callback that makes turn_is_stuck() true */
     NS_PER_S = 1000000000,
     MS_PER_S = 1000,
 };
 
 static struct amg_lock registry_lock AMG_LOCK_KEPT;
 static struct {
-    struct amg_list loops; /* of struct amg_margo_rounds, with pools */
-    atomic_uint count;     /* of loops; a hint without the lock */
+    struct amg_list loops; /* of struct amg_margo_rounds, each with its pool */
+    atomic_uint count;     /* number of loops; read without the lock: a hint */
 } loop_registry = {
     .loops = {{&loop_registry.loops.head, &loop_registry.loops.head}}};
 
@@ -58,7 +58,7 @@ bool amg_margo_loop_is_elsewhere(margo_instance_id mid)
     return pool_mine() != mid->pools->progress_pool;
 }
 
-/* Is another loop in the pool? Takes no lock if the process has one loop. */
+/* Is another loop in the caller's pool? Takes no lock if there is one loop. */
 static bool has_other_in_pool(struct amg_margo_rounds *rounds)
 {
     ABT_pool pool = ABT_POOL_NULL;
@@ -148,7 +148,7 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 }
 
 /* Is this loop the first of two, so that it makes progress only while no other
- * thread does? An instance that drains needs the polls of the first loop. */
+ * thread does? While the instance drains: no, as the first loop must poll. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -176,7 +176,7 @@ static hg_return_t rounds_sleep(void *arg, unsigned timeout_ms)
                              : HG_Progress(mid->hg_context, timeout_ms);
 }
 
-/* Ends the sleep of a loop: a thread is ready in its stream. Any thread. */
+/* Wakes a loop, as a thread has become ready in its stream. Any thread. */
 static void rounds_wake(void *arg)
 {
     const struct amg_margo_rounds *rounds = arg;
@@ -188,7 +188,7 @@ static void rounds_wake(void *arg)
         amg_context_ring(mid->hg_context);
 }
 
-/* Sleeps while no thread of the stream is ready. */
+/* Sleeps until an event, the timeout, or a ready thread of the stream. */
 static AMG_NOINLINE hg_return_t sleep_in_progress(
     struct amg_margo_rounds *rounds, unsigned timeout_ms)
 {
@@ -248,7 +248,7 @@ static hg_return_t progress(
 /* How long the loop may sleep: until a timer is due, at most the upper bound,
  * and only 1 ms while the instance ends, since the thread that ends the last
  * operation cannot wake a loop that may have ended. 0: the loop must not sleep.
- * A loop that stands by gets 0 only if it has the turn and a timer is due. */
+ * A loop that stands by gets 0 only if it had the turn and a timer is due. */
 static unsigned sleep_ms(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -332,8 +332,8 @@ static void timed_wait(margo_instance_id mid, unsigned time_ms)
     (void)ABT_cond_timedwait(cond_of(mid), mutex_of(mid), &moment);
 }
 
-/* The stream is about to end, and other streams run the pool, too: the loop
- * sleeps for 1 ms, so that another stream runs the loop next. */
+/* Called when the stream is about to end, and other streams run the pool, too:
+ * parks the loop for 1 ms, so that another stream runs it next. */
 static void stream_migrate(margo_instance_id mid)
 {
     ABT_mutex_lock(mutex_of(mid));
@@ -341,10 +341,10 @@ static void stream_migrate(margo_instance_id mid)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* The loop of another instance is in the pool, and this loop is idle: without
+/* Called when another loop is in the pool, and this loop is idle: without
  * back-off the two would yield to each other for ever. The first back-off lasts
- * 1 ms, further ones 5 ms. Calls of this process end a back-off; incoming
- * requests wait for its end. */
+ * 1 ms at most, further ones 5 ms. A call that this instance makes ends the
+ * back-off; incoming requests wait for its end. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid, rounds);
@@ -367,8 +367,8 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     ABT_mutex_unlock(mutex_of(mid));
 }
 
-/* Polls the network once, then sleeps while no thread of the stream is
- * ready. */
+/* Polls the network once. If no event comes and no thread of the stream is
+ * ready, sleeps. A loop that stands by makes a standby step instead. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     hg_return_t rc = HG_TIMEOUT;
@@ -391,7 +391,7 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
                : rc;
 }
 
-/* Is the second loop parked in a callback, or has it yielded there? */
+/* Is the second loop, which has the turn, parked, or has it yielded? */
 static bool second_waits(margo_instance_id mid)
 {
     ABT_thread_state state = ABT_THREAD_STATE_RUNNING;
@@ -402,7 +402,7 @@ static bool second_waits(margo_instance_id mid)
 }
 
 /* Called by the first loop, without the turn. True: a callback of the second
- * loop waits for so long that the first loop runs callbacks, too. */
+ * loop has waited so long (1 ms) that the first loop runs callbacks, too. */
 static bool turn_is_stuck(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;
@@ -434,7 +434,7 @@ static bool turn_take(margo_instance_id mid, struct amg_margo_rounds *rounds)
     } else if (is_first) {
         return turn_is_stuck(mid);
     } else if (!amg_margo_runtime_has_ready()) {
-        amg_back_off(rounds->tries++); /* the first loop shares the core */
+        amg_back_off(rounds->tries++); /* leaves the core to the first loop */
     }
     return rounds->has_turn;
 }

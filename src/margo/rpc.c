@@ -127,7 +127,7 @@ static struct amg_margo_rpc *rpc_again_locked(
     return rpc;
 }
 
-/* Creates an RPC that HG does not know; NULL: no memory. */
+/* An RPC that HG does not know: deregistered or new; NULL: no memory. */
 static struct amg_margo_rpc *rpc_make_locked(
     margo_instance_id mid, const char *name, hg_id_t id)
 {

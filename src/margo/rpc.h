@@ -30,7 +30,7 @@ struct amg_margo_rpc {
      * again sees former or new values. */
     _Atomic(hg_proc_cb_t) in_proc; /* NULL: nothing is sent */
     _Atomic(hg_proc_cb_t) out_proc;
-    _Atomic(ABT_pool) pool; /* where its handlers run */
+    _Atomic(ABT_pool) pool; /* where handlers of the RPC run */
     atomic_bool has_no_response;
     atomic_bool is_registered;
     bool has_handler;
@@ -83,15 +83,15 @@ void amg_margo_services_close(margo_instance_id mid);
 struct amg_margo_args {
     hg_proc_cb_t proc; /* of the program; NULL: no struct */
     void *user;        /* struct of the program; NULL: header alone */
-    hg_id_t parent_id; /* input; 0: none */
-    hg_return_t code;  /* output */
+    hg_id_t parent_id; /* in front of the input; 0: none */
+    hg_return_t code;  /* in front of the output */
     /* The request whose arguments are encoded, for events of the monitor; NULL:
      * no monitor. */
     struct margo_request_struct *monitored;
     bool is_posted; /* set after the post: HG has encoded the struct */
 };
 
-/* Registered with HG for all types: `data` is a struct amg_margo_args. */
+/* Registered with HG for every RPC; `data` is a struct amg_margo_args. */
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
 

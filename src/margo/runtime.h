@@ -16,14 +16,14 @@
  * kind. False: the runtime lacks that kind. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind);
 
-/* Is another thread ready in the loop's stream? */
+/* Is another thread ready in the caller's stream? */
 bool amg_margo_runtime_has_ready(void);
 
 /* Lets the ready threads of the caller's stream run first. */
 void amg_margo_runtime_yield(void);
 
-/* Takes a thread out of the pool of the caller's stream, if no other stream
- * runs the pool, and no other thread is ready there; give() pushes it back. */
+/* Takes `thread`, the only ready one, out of the only pool of the caller's
+ * stream, if no other stream runs that pool. give() pushes the thread back. */
 bool amg_margo_runtime_take(ABT_thread thread);
 void amg_margo_runtime_give(ABT_thread thread);
 
@@ -59,14 +59,14 @@ bool amg_margo_runtime_frees_eventuals(void);
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns);
 
-/* A timed call of fn(arg), in a thread of the runtime, which fn() must not
- * block. NULL: no memory, or the runtime has no such thread. */
+/* Creates a timed call of fn(arg) by a thread of the runtime, which fn() must
+ * not block. NULL: no memory, or the runtime has no such thread. */
 struct amg_margo_tick *amg_margo_runtime_tick_create(
     void (*fn)(void *arg), void *arg);
 /* Sets the time of the next call; also called by fn(). False: no call comes. */
 bool amg_margo_runtime_tick_set(
     struct amg_margo_tick *tick, uint64_t deadline_ns);
-/* Cancels the call, or waits for its end. Accepts NULL. Not called by fn(). */
+/* Cancels or awaits the call, and frees the tick. NULL: none. Not in fn(). */
 void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick);
 
 #endif

@@ -36,7 +36,7 @@ static size_t others(int (*size_of)(ABT_pool pool, size_t *size))
     return total;
 }
 
-/* Argobots has no pools with priorities. */
+/* False for the two kinds of pools with priorities, which Argobots lacks. */
 bool amg_margo_runtime_pool_kind(int kind, ABT_pool_kind *ret_kind)
 {
     *ret_kind = ABT_POOL_FIFO_WAIT;
@@ -77,7 +77,7 @@ bool amg_margo_runtime_must_migrate(void)
 hg_return_t amg_margo_runtime_sleep(
     const struct amg_margo_sleep *sleep, unsigned timeout_ms)
 {
-    /* The total size of the caller's pool counts the running caller, too. */
+    /* Above 1, since total sizes count the running caller, too. */
     if (timeout_ms > SHARED_SLEEP_MS && others(ABT_pool_get_total_size) > 1)
         timeout_ms = SHARED_SLEEP_MS;
     return sleep->sleep(sleep->arg, timeout_ms);
@@ -109,7 +109,7 @@ bool amg_margo_runtime_frees_eventuals(void)
     return false;
 }
 
-/* Not all versions of Argobots have ABT_eventual_timedwait(). */
+/* Tests repeatedly: some versions of Argobots lack ABT_eventual_timedwait(). */
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns)
 {

@@ -104,7 +104,7 @@ const char *margo_provider_registered_identity(
     return text;
 }
 
-/* Copies the answer into the caller's buffer. */
+/* Copies the identity into the caller's buffer. HG_NOMEM: too small. */
 static hg_return_t answer_take(const identity_out_t *out, uint16_t provider_id,
     margo_instance_id mid, char *buffer, size_t *bufsize)
 {

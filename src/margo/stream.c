@@ -85,7 +85,7 @@ static struct amg_margo_item *stream_plan(margo_instance_id mid,
 }
 
 /* Pins the stream. If the system refuses, the stream keeps the affinity of the
- * process, and is described without affinity. */
+ * process, and its item is left without CPUs. */
 static void stream_pin(margo_instance_id mid, struct amg_margo_item *stream)
 {
     int error = ABT_SUCCESS;
@@ -138,8 +138,8 @@ static hg_return_t stream_schedule(
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-/* Does the stream run the caller, which cannot join its own stream? Then the
- * stream is cancelled: it ends when the caller leaves, and is freed later. */
+/* Does the stream run the caller, which cannot join its own stream? Then
+ * cancels the stream, which ends when the caller leaves, and is freed later. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {
@@ -230,7 +230,7 @@ static ABT_pool *main_pools(
     return NULL;
 }
 
-/* The stream uses the pool `handle`; false: no such pool is registered. */
+/* Counts a use of a pool by the stream; false: the pool is not registered. */
 static bool pool_use(
     margo_instance_id mid, ABT_pool handle, struct amg_margo_item *stream)
 {
@@ -245,8 +245,8 @@ static bool pool_use(
     return pool != NULL;
 }
 
-/* The stream uses `pools`, too. Unknown pools are registered if `adds`, else
- * refused. */
+/* Counts uses of `pools` by the stream. Unknown pools are registered if `adds`,
+ * else refused. */
 static hg_return_t pools_use(margo_instance_id mid, const ABT_pool *pools,
     int count, bool adds, struct amg_margo_item *stream)
 {
@@ -304,7 +304,7 @@ free_pools:
 }
 
 /* Replaces the scheduler of the calling stream by a scheduler with the pools of
- * the plan; `keeps`: and with the pools that the stream runs now. */
+ * the plan and, if `keeps`, with the pools that the stream runs now. */
 static hg_return_t stream_adopt(
     margo_instance_id mid, const struct amg_margo_stream_spec *plan, bool keeps)
 {
@@ -325,7 +325,7 @@ static hg_return_t stream_adopt(
     stream->handle = self;
     stream->is_primary = true;
     rc = keeps ? pools_use(mid, pools, count, true, stream) : HG_SUCCESS;
-    /* Has the plan only pools that the stream runs already? */
+    /* The plan has no pool that the stream does not run: no new scheduler. */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
     else if (rc == HG_SUCCESS)
@@ -411,7 +411,7 @@ static bool pool_is_run_locked(const struct amg_margo_registry *registry,
     return false;
 }
 
-/* Does the stream have a pool in use that no other stream would run? */
+/* Is a pool of the stream in use, and run by no other stream? */
 static bool strands_pool_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_item *stream)
 {
@@ -461,7 +461,7 @@ static const char *stream_reason_locked(
     return NULL;
 }
 
-/* Notifies the monitor of the result. */
+/* Notifies the monitor of the result; fills `ret_info`, unless NULL. */
 static hg_return_t stream_entered(margo_instance_id mid, hg_return_t rc,
     ABT_xstream handle, struct margo_monitor_add_xstream_args *args,
     struct margo_xstream_info *ret_info)

@@ -61,7 +61,7 @@ void amg_margo_timers_init(margo_instance_id mid)
 }
 
 /* Must loops be woken for a timer that is due before all others? A loop sleeps
- * at most for timeout_ub_ms, but in gate_pass() until it is woken. */
+ * for timeout_ub_ms at most, but a loop in gate_pass() sleeps until woken. */
 static bool is_news(margo_instance_id mid, uint64_t due_ns)
 {
     uint64_t bound_ms =
@@ -153,8 +153,7 @@ bool amg_margo_timer_disarm(
     return was_armed;
 }
 
-/* Removes and fires the first timer that is due by `until_ns`; false: no such
- * timer. */
+/* Fires the first timer that is due by `until_ns`. False: no such timer. */
 static bool fire_one(
     margo_instance_id mid, unsigned loop, uint64_t until_ns, bool is_due)
 {
@@ -214,26 +213,26 @@ uint64_t amg_margo_timer_due_ns(double timeout_ms)
 
 enum { POSTPONE_NS = 50000 };
 
-static struct amg_attic attic; /* of the program's timers */
+static struct amg_attic attic; /* freed timers of the program */
 
 struct margo_timer {
     struct amg_margo_timer one_shot;
-    /* From creation until margo_timer_destroy(): the program has a reference.
-     * An independent value, relaxed. */
+    /* True from creation until margo_timer_destroy(): the program has a
+     * reference. An independent value, relaxed. */
     atomic_bool is_owned;
     margo_instance_id mid;
     margo_timer_callback_fn callback;
     void *arg;
-    ABT_pool pool;          /* ABT_POOL_NULL: in the loop */
+    ABT_pool pool;          /* where it runs; ABT_POOL_NULL: in the loop */
     ABT_mutex_memory mutex; /* guards the fields below */
     ABT_cond_memory idle;   /* a callback has returned */
     unsigned refs;
     bool is_started;     /* started, and has not fired */
-    unsigned handed_out; /* threads that have not begun */
+    unsigned handed_out; /* created threads that have not begun */
     unsigned void_ones;  /* threads of `handed_out` that call nothing */
-    unsigned cancelling; /* callers in cancel; meanwhile no start succeeds */
+    unsigned cancelling; /* calls of cancel in progress: starts fail */
     bool is_running;     /* the callback runs; never twice at a time */
-    ABT_thread runner;   /* of the callback */
+    ABT_thread runner;   /* thread that runs the callback */
 };
 
 static void timer_lock(struct margo_timer *timer)
@@ -273,8 +272,8 @@ static void timer_call(struct margo_timer *timer)
     timer_unref_unlock(timer, 1);
 }
 
-/* Waits for the end of a callback, with the mutex locked, and logs the wait now
- * and then. */
+/* Called in a loop, with the mutex locked: waits until a callback ends, or logs
+ * the wait after AMALGAM_SILENT_MS. */
 static void idle_await(struct margo_timer *timer)
 {
     ABT_cond idle = ABT_COND_MEMORY_GET_HANDLE(&timer->idle);
@@ -324,7 +323,8 @@ static bool timer_postpone(struct margo_timer *timer)
     return false;
 }
 
-/* Called by the loop, with the reference of margo_timer_start(). */
+/* Called by a loop, with the reference of margo_timer_start(): runs the
+ * callback, or creates a thread that does so. */
 static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
 {
     struct margo_timer *timer =

@@ -186,8 +186,8 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
 
 enum { CONTEXTS_MAX = 256 };
 
-/* Reads the options that the program's version of the struct has. False: the
- * struct has the size of no known version, so no initializer has set it. */
+/* Reads the options that the program's version of the struct has. False: no
+ * initializer has set the size, or a later version than this library's has. */
 static bool options_read(
     const struct amalgam_options *options, struct amalgam_options *ret_options)
 {

@@ -9,7 +9,7 @@
 #include "bulk/bulk.h"
 #include "mpi_backend/mpi_public.h"
 
-/* Linux maps no memory below this address (vm.mmap_min_addr). */
+/* Linux maps no memory below this address by default (vm.mmap_min_addr). */
 #define ADDRESS_MIN 4096u
 
 /* Argument of segments_fill(). */
@@ -19,8 +19,8 @@ struct filling {
 };
 
 /* Packs 0 elements of the type, which fails if the type is not committed, or
- * invalid. The communicator returns errors, so MPI does not abort. Open MPI
- * does not check the type in MPI_Pack_size(). */
+ * invalid; MPI_Pack_size() would not do, as Open MPI does not check the type
+ * there. MPI does not abort, since the communicator returns errors. */
 static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
 {
     MPI_Comm comm = amg_mpi_comm(cls->domains[AMG_ROUTE_MPI]);
@@ -44,7 +44,7 @@ static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
     return false;
 }
 
-/* Do all bytes have valid addresses? */
+/* Are the addresses of bytes `low` to `high` of the buffer valid? */
 static bool places_are_valid(const void *buf, int64_t low, int64_t high)
 {
     uint64_t base = (uint64_t)(uintptr_t)buf;
@@ -96,7 +96,7 @@ static hg_return_t layout_expose(hg_class_t *cls, void *buf,
         segments_fill, &filling, ret_bulk);
 }
 
-/* Checks the type by MPI, and computes the layout of `count` elements. */
+/* Has MPI check the type, then computes the layout of `count` elements. */
 static hg_return_t type_lay_out(hg_class_t *cls, MPI_Datatype type,
     MPI_Count count, struct amg_mpi_api_layout *layout)
 {

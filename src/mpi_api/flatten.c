@@ -18,7 +18,7 @@ static bool comm_contents_is_derived(MPI_Datatype type)
     memset(&contents, 0, sizeof(contents));
     if (amg_mpi_api_contents_envelope(type, &contents) != MPI_SUCCESS)
         return false;
-    /* A struct without members has no element types, and is not predefined. */
+    /* A struct without members has no element types, but is derived, too. */
     return contents.type_count > 0 || contents.combiner == MPI_COMBINER_STRUCT;
 }
 
@@ -71,7 +71,7 @@ static hg_return_t mpi_api_contents_read(
     err = amg_mpi_api_contents_envelope(type, &contents);
     if (err != MPI_SUCCESS)
         return refuse_reading(err);
-    if (contents.type_count > 0) { /* else there are no contents */
+    if (contents.type_count > 0) { /* else MPI has no lists to read */
         rc = lists_reserve(&contents);
         if (rc != HG_SUCCESS)
             return rc;
@@ -86,7 +86,7 @@ static hg_return_t mpi_api_contents_read(
     return HG_SUCCESS;
 }
 
-/* A count: number `i` of the list that has the counts. */
+/* Number `i` of the list of counts: `counts` if is_large, else `ints`. */
 static int64_t comm_contents_count(
     const struct amg_mpi_api_contents *contents, int64_t i)
 {
@@ -106,14 +106,14 @@ static int64_t comm_contents_bytes(
 }
 
 /* Subarrays and distributed arrays are built dimension by dimension, from the
- * dimension with adjacent elements outwards; `step` is the distance of elements
- * in the present dimension. */
+ * dimension with adjacent elements outwards; `step` is the distance in bytes of
+ * elements in the present dimension. */
 
-/* The elements of one dimension that belong to the subarray or process. */
+/* Part of a grid in one dimension: of a subarray, or the part of a process. */
 struct span {
     int64_t size;   /* elements of the whole grid */
-    int64_t start;  /* the first element of the part */
-    int64_t len;    /* elements in a row */
+    int64_t start;  /* index of the first element of the part */
+    int64_t len;    /* elements in a row of the part */
     int64_t rows;   /* number of rows of that length */
     int64_t period; /* elements from the start of a row to the next start */
     int64_t rest;   /* elements of a last, shorter row; 0: no such row */
@@ -125,7 +125,7 @@ static hg_return_t refuse_size(void)
     return HG_INVALID_ARG;
 }
 
-/* Adds the layout of one dimension; sets `step` for the next dimension. */
+/* Extends the layout by one dimension; sets `step` for the next dimension. */
 static hg_return_t span_apply(
     const struct span *span, int64_t *step, struct amg_mpi_api_layout *layout)
 {
@@ -160,7 +160,7 @@ static hg_return_t span_apply(
     return rc == HG_SUCCESS ? amg_mpi_api_layout_shift(layout, shift) : rc;
 }
 
-/* A dimension of a subarray. */
+/* Sets `ret` to a dimension of a subarray. */
 static void span_select(
     const struct amg_mpi_api_contents *contents, int64_t dim, struct span *ret)
 {
@@ -175,12 +175,12 @@ static void span_select(
     };
 }
 
-/* The part of process `coord` out of `procs` in a dimension of `size`. */
+/* Sets `ret` to the part of process `coord` of `procs` in one dimension. */
 static void span_distribute(
     int64_t size, int distrib, int darg, int procs, int coord, struct span *ret)
 {
     int64_t block = darg;
-    int64_t left = 0; /* elements from the first one of the process on */
+    int64_t left = 0; /* elements from `start` to the end */
 
     *ret = (struct span){.size = size, .len = size, .rows = 1};
     if (distrib == MPI_DISTRIBUTE_NONE)
@@ -204,7 +204,7 @@ static void span_distribute(
 }
 
 /* The coordinate of `rank` in dimension `dim` of the processes: the last
- * dimension varies fastest, for each order of the elements. */
+ * dimension varies fastest, whatever the order of the elements. */
 static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
 {
     int64_t i = 0;
@@ -214,7 +214,7 @@ static int coord_of(int rank, const int *procs, int64_t dims, int64_t dim)
     return rank % procs[dim];
 }
 
-/* A dimension of a distributed array. */
+/* Sets `ret` to a dimension of a distributed array. */
 static void span_of_process(
     const struct amg_mpi_api_contents *contents, int64_t dim, struct span *ret)
 {
@@ -328,7 +328,7 @@ static hg_return_t predefined_flatten(
         layout, offsetof(struct pair_short_int, other), sizeof(int));
 }
 
-/* vector and hvector: blocks of elements, at equal distances. */
+/* Builds vector and hvector: blocks of elements at equal distances. */
 static hg_return_t vector_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -349,7 +349,7 @@ static hg_return_t vector_build(struct level *level)
     return amg_mpi_api_layout_repeat(&level->layout, count, stride);
 }
 
-/* All indexed types: blocks of elements, each at its own displacement. */
+/* Builds all indexed types: blocks of elements at given displacements. */
 static hg_return_t indexed_build(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -445,8 +445,8 @@ static hg_return_t members_add(struct level *level)
     return rc;
 }
 
-/* Continues as far as possible. `*ret_is_ready` false: the layout of `member`
- * is needed first. */
+/* Builds the layout of the level as far as possible. `*ret_is_ready` false: the
+ * layout of the type of `member` is needed first. */
 static hg_return_t level_advance(struct level *level, bool *ret_is_ready)
 {
     hg_return_t rc = HG_SUCCESS;
@@ -498,7 +498,7 @@ static void level_pop(struct level **top)
     amg_mem_free(level);
 }
 
-/* Removes the topmost level; its layout goes to the next level, or to `ret`. */
+/* Removes the top level; passes its layout to level `up`; if none, to `ret`. */
 static void level_deliver(struct level **top, struct amg_mpi_api_layout *ret)
 {
     struct level *level = *top;

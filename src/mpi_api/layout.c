@@ -2,7 +2,7 @@
 /* Layout of a datatype: runs of bytes, in the order of its type map.
  *
  * Every change first checks the lowest and highest offset of the result, and
- * counts its runs: the loops that then write the runs need no checks. */
+ * counts its runs, so that the loops that write the runs need no checks. */
 #include "mpi_api/layout.h"
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ static hg_return_t refuse_count(void)
     return HG_OVERFLOW;
 }
 
-/* The bounds, and the bytes, of `times` copies. */
+/* The bounds, and the number of bytes, of some copies of a layout. */
 struct reach {
     int64_t low;
     int64_t high;
@@ -132,7 +132,7 @@ static hg_return_t runs_reserve(
     return HG_SUCCESS;
 }
 
-/* Appends a run, or extends the last one; the room is allocated. */
+/* Appends a run, for which there is room, or extends the last run. */
 static inline void run_push(
     struct amg_mpi_api_run *runs, uint64_t *count, int64_t at, int64_t len)
 {
@@ -180,7 +180,7 @@ static hg_return_t layout_expand(struct amg_mpi_api_layout *layout)
     return HG_SUCCESS;
 }
 
-/* Copies of one run that touch each other are one run. */
+/* Replaces copies of one run that touch each other by one longer run. */
 static void layout_settle(struct amg_mpi_api_layout *layout)
 {
     if (layout->count != 1 || layout->copies == 1 ||

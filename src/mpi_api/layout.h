@@ -28,7 +28,7 @@ static inline bool amg_checked_mul(
     return !__builtin_mul_overflow(one, other, ret_product);
 }
 
-/* Offsets count from the buffer that the program passes with the datatype. */
+/* Bytes at an offset from the buffer that the program passes with the type. */
 struct amg_mpi_api_run {
     int64_t at;
     int64_t len; /* > 0 */
@@ -39,19 +39,19 @@ struct amg_mpi_api_layout {
     struct amg_mpi_api_run *runs;
     uint64_t count; /* of runs; 0: empty */
     uint64_t cap;
-    int64_t copies;
-    int64_t stride;
-    int64_t low;  /* offset of the lowest byte */
-    int64_t high; /* offset behind the highest byte */
-    int64_t len;  /* bytes in all */
+    int64_t copies; /* of all runs; at least 1 */
+    int64_t stride; /* bytes from one copy to the next */
+    int64_t low;    /* offset of the lowest byte */
+    int64_t high;   /* offset behind the highest byte */
+    int64_t len;    /* bytes in all */
 };
 
 void amg_mpi_api_layout_init(struct amg_mpi_api_layout *layout);
 void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout);
 
-/* All functions that follow may return HG_INVALID_ARG (an offset or the length
- * exceeds 64 bits), HG_OVERFLOW (more runs than a descriptor can hold), both
- * with a line in the log, and HG_NOMEM; after an error only fini is allowed. */
+/* The next four functions may return HG_INVALID_ARG (an offset or the length
+ * exceeds 64 bits), HG_OVERFLOW (more runs than a descriptor can hold), each
+ * with a line in the log, or HG_NOMEM; after an error only fini is allowed. */
 
 /* Adds `len` bytes at `at`; 0 adds nothing. */
 hg_return_t amg_mpi_api_layout_add_run(
@@ -61,21 +61,21 @@ hg_return_t amg_mpi_api_layout_add_run(
 hg_return_t amg_mpi_api_layout_add(struct amg_mpi_api_layout *layout,
     const struct amg_mpi_api_layout *other, int64_t times, int64_t step,
     int64_t at);
-/* Replaces the layout by `times` (>= 0) copies, `step` bytes apart. */
+/* Replaces the layout by `times` (>= 0) copies of it, `step` bytes apart. */
 hg_return_t amg_mpi_api_layout_repeat(
     struct amg_mpi_api_layout *layout, int64_t times, int64_t step);
 hg_return_t amg_mpi_api_layout_shift(
     struct amg_mpi_api_layout *layout, int64_t by);
 
-/* Number of segments when written out; UINT64_MAX: 2^32 or more. */
+/* Number of segments that fill() writes; UINT64_MAX: 2^32 or more. */
 uint64_t amg_mpi_api_layout_count(const struct amg_mpi_api_layout *layout);
-/* Writes the segments; `base` plus `low`, or plus `high`, must not overflow. */
+/* Writes the segments; `base` + `low` and `base` + `high` must not overflow. */
 void amg_mpi_api_layout_fill(const struct amg_mpi_api_layout *layout,
     uint64_t base, struct amg_segment *ret_segments);
 
-/* MPI returns the arguments of a constructor in lists. A call of MPI-4 for
- * large counts has all counts and displacements in `counts`, other calls have
- * them in `ints` and `addrs`. Functions of flatten.c hide the difference. */
+/* MPI returns the arguments of a constructor in lists. If the constructor was
+ * called with large counts (MPI-4), counts and displacements are in `counts`,
+ * else in `ints` and `addrs`. Functions of flatten.c hide the difference. */
 
 /* Owned by its user, with references to the types that are not predefined. */
 struct amg_mpi_api_contents {
@@ -95,11 +95,11 @@ struct amg_mpi_api_contents {
 /* Two functions that read a type, and return the code of MPI. Before MPI-4 they
  * are in contents_read3.c, else in contents_read.c. */
 
-/* Reads the constructor, and the lengths of the lists; `*ret_contents` is
- * zeroed. */
+/* Reads the constructor, and the lengths of the lists. The caller has zeroed
+ * `*ret_contents`. */
 int amg_mpi_api_contents_envelope(
     MPI_Datatype type, struct amg_mpi_api_contents *ret_contents);
-/* Writes the lists, which are allocated. */
+/* Writes the lists, which the caller has allocated. */
 int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
 
@@ -109,7 +109,7 @@ int amg_mpi_api_contents_lists(
 hg_return_t amg_mpi_api_type_flatten(
     MPI_Datatype type, struct amg_mpi_api_layout *ret_layout);
 
-/* The distance from one element to the next. */
+/* The distance from one element to the next, in bytes. */
 int64_t amg_mpi_api_type_extent(MPI_Datatype type);
 
 #endif

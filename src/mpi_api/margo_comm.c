@@ -2,10 +2,10 @@
 /* Margo instance over the ranks of a communicator.
  *
  * The loop of the instance is a user-level thread, which calls MPI in the OS
- * thread of its stream: below MPI_THREAD_MULTIPLE its stream must be the stream
- * of the thread that opened the instance. Handlers of other streams only post,
- * which any stream may do from MPI_THREAD_FUNNELED on (the driver keeps their
- * posts until the loop polls). */
+ * thread of its stream. So, below MPI_THREAD_MULTIPLE, the loop must run in the
+ * stream of the thread that opened the instance. Handlers of other streams only
+ * post operations, which any stream may do from MPI_THREAD_FUNNELED on: the
+ * driver queues the posts until the loop polls. */
 #include "amalgam_margo.h"
 
 #include "base/assert.h"

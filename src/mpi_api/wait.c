@@ -16,9 +16,9 @@
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
  * descriptor (core/wait_policy.c). On a core of its own a thread polls for
- * 200 ms; on a shared core it yields for 0.1 ms. Then the thread blocks: for
- * 1 ms between two polls, later for 5 ms (on a shared core: after 20 ms without
- * events). A wait blocks in the wait of a context, which an arrival ends. */
+ * 200 ms; on a shared core it yields for 0.1 ms. Then the thread blocks between
+ * two polls: for 1 ms, and, if the class has one context, later for 5 ms (on a
+ * shared core: after 20 ms without events). An arrival ends such a wait. */
 
 #define YIELD_NS 100000ull /* before the first timed wait on a shared core */
 
@@ -34,12 +34,12 @@ enum {
 struct serve {
     hg_class_t *cls;
     uint64_t quiet_since_ns; /* time of the last event; 0: not polled yet */
-    unsigned turns;          /* since the last event */
-    unsigned next;           /* context to block in */
+    unsigned turns;          /* of comm_serve_turn() since the last event */
+    unsigned next;           /* id of the context to block in next */
     bool is_oversubscribed;  /* the core was shared at the last check */
 };
 
-/* Does a sender to a context run on the caller's core? */
+/* Does a peer that the context waits for run on the caller's core? */
 static bool is_core_shared(hg_context_t *context)
 {
     bool is_oversubscribed = false;
@@ -77,8 +77,8 @@ static hg_context_t *context_next(struct serve *serve)
     return context;
 }
 
-/* Blocks until the context has events, for `left_ns` or 5 ms at most; for 1 ms
- * at most, if `ns` is not longer or the class has several contexts. */
+/* Blocks until the context, if any, has events: for `left_ns` at most, and for
+ * 5 ms (1 ms if `ns` is 1 ms or less, or the class has several contexts). */
 static void nap(
     struct serve *serve, hg_context_t *context, uint64_t ns, uint64_t left_ns)
 {
@@ -96,8 +96,8 @@ static void nap(
 }
 
 /* Serves all contexts once. If nothing happened, yields or blocks by the
- * policy, at most until the deadline, and briefly, since the end of a request
- * of MPI wakes no thread. `now_ns` is the current time. */
+ * policy: until the deadline at most, and only briefly, since the end of an MPI
+ * request wakes no thread. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -119,8 +119,8 @@ static void comm_serve_turn(
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
     } else if (step.kind == AMG_WAIT_SLEEP) {
-        /* Yields first, to see sooner the end of an operation that is shorter
-         * than a timed wait. */
+        /* At first only yields: an operation may end sooner than a timed wait
+         * would. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();
         else if (now_ns < deadline_ns)
@@ -191,7 +191,7 @@ static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
     return rc;
 }
 
-/* HG_AGAIN: the request has not ended. */
+/* Tests the request. HG_AGAIN: not ended. HG_NA_ERROR: failed, logged. */
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
 {

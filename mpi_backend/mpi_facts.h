@@ -17,7 +17,7 @@ enum {
     AMG_MPI_VERSION_CAP = 24,
     AMG_MPI_HOST_CAP = 72,
     AMG_MPI_GREETING_LEN = 256,
-    AMG_MPI_LEADERS = 8, /* nodes whose first ranks all ranks know */
+    AMG_MPI_LEADERS = 8, /* leaders (first ranks of nodes) known to all */
 };
 
 #define AMG_MPI_NO_RANK UINT32_MAX
@@ -37,10 +37,10 @@ struct amg_mpi_greeting {
     struct amg_mpi_library other; /* of the lowest rank with another layout */
     uint32_t message_len;         /* minimum over the ranks */
     uint32_t credits;             /* minimum over the ranks */
-    uint32_t protocol; /* hash of what is to be opened: the minimum */
-    uint32_t inverse;  /* minimum of ~protocol, so ~inverse is its maximum */
-    uint64_t nonce;    /* of the lowest rank */
-    uint32_t max_kib;  /* KiB of unanswered requests; the minimum */
+    uint32_t protocol;            /* hash of the protocol names: the minimum */
+    uint32_t inverse; /* minimum of ~protocol, so ~inverse is its maximum */
+    uint64_t nonce;   /* of the lowest rank */
+    uint32_t max_kib; /* KiB of unanswered requests; the minimum */
     unsigned char unused[AMG_MPI_GREETING_LEN - 236];
 };
 

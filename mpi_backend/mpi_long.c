@@ -13,20 +13,19 @@
  *
  * Long messages have no numbers: their order identifies them. A tag is a queue:
  * the requests, or the replies, to a context. For each sender and tag, the n-th
- * announcement belongs to the n-th message, as MPI delivers messages of one
- * sender and tag in the order of their sends to receives in the order of their
- * posts, and both sides keep that order:
+ * announcement belongs to the n-th message, as MPI matches the n-th send of one
+ * sender and tag with the n-th posted receive, and both sides keep that order:
  *
  *   - a sender posts an announcement and its message under one lock. The
- *     announcements of one tag go to one context, so they have one tag, too, on
- *     the communicator of messages. A message that MPI refuses is posted again
- *     by polls, and later long messages to that rank wait behind it, as an
- *     announced message must come
+ *     announcements of one queue go to one context, so they share a tag of the
+ *     communicator of messages. A message that MPI refuses is posted again by
+ *     polls, and later long messages to that rank wait behind it, as the
+ *     receiver awaits it
  *   - the receiver handles messages to a context in order: from posted
- *     receives, or, while the context is closed, from a probe; receives are
- *     posted again only when the probed message is complete
- *   - announcements wait in lists that are queues. Requests wait for room or
- *     memory at their endpoint. Replies, which need only memory, and the
+ *     receives, or, while the context is closed, from a probe; once it opens,
+ *     receives wait for the end of the probed message
+ *   - announcements wait in lists that are queues. At their endpoint, requests
+ *     wait for room or memory. Replies, which need only memory, and the
  *     requests of a closed endpoint wait in `waiting`; no message of an
  *     endpoint's list is received before `waiting` is empty.
  *
@@ -34,21 +33,22 @@
  * the program has answered other requests, whose handlers may need a reply.
  * After an announcement that breaks the protocol, the sender's order is lost:
  * messages that do not match their announcement are dropped. A receive has room
- * for any length: MPI would end the job for a longer message.
+ * for LEN_MAX, as a message may exceed its announcement.
  *
  * Requests of a peer keep their order. From the announcement on, a long request
  * has a place in the list `behind` of its endpoint; later requests of the peer
  * to that endpoint wait there, until the earlier requests have come. A request
  * does not wait for requests of other peers or to other endpoints, since the
- * program may have to answer the later request first. Replies do not wait.
+ * program may have to answer it before those. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
  * a context that are coming, or wait for their handler, have at most
  * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
- * requests wait here, in order, and MPI keeps their bytes at the sender.
- * Replies and refused requests need no room. Each announced message is
- * received, as its send may end only then. Model: tests/models/mpi_long.pml. */
+ * requests wait here, in order, and MPI keeps their bytes: at the sender, or
+ * here if it sends eagerly. Replies and refused requests need no room. Each
+ * announced message is received, as its send may end only then. Model:
+ * tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ static struct amg_link *long_place(struct amg_mpi_msgbuf *msgbuf)
     return &msgbuf->arrival.arrival.link;
 }
 
-/* Gives the endpoint the arrivals of `from` before the next request to come. */
+/* Gives the endpoint the arrivals of `from` before the peer's first place. */
 static void behind_move_locked(
     struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -382,7 +382,7 @@ static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_link *before = place->next == NULL ? NULL : place->prev;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (before != NULL) /* the msgbuf may be freed */
+    if (before != NULL) /* the read may free the msgbuf */
         amg_list_remove(place);
     amg_list_remove(&msgbuf->post.link);
     msgbuf->request = MPI_REQUEST_NULL;

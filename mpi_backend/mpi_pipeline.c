@@ -9,15 +9,15 @@
  * memory; any other fragment is gathered into a bounce buffer, or scattered
  * from it, while its neighbours are in flight.
  *
- * One MPI call tests all pipelines, because each call makes MPI progress, for
- * 0.07 us even if it finds nothing. MPI may copy a long fragment inside such a
- * call, so a test ends with the first pipeline that is over: its poster may be
- * waiting to post the next transfer, and should not wait for other pipelines.
+ * Pipelines are tested together, because each MPI call makes progress, and
+ * costs 0.07 us even if it finds nothing. MPI may copy a long fragment inside
+ * such a call, so a test ends with the first pipeline that is over: its poster
+ * may be waiting to post the next transfer, and should not wait for the others.
  *
- * A pipeline with scattered bytes needs one bounce buffer, and is faster with a
- * few. Each pipeline takes one before its first message to the peer, so that it
- * never waits for another, whose peer may wait for this one; it gets more while
- * fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED bounce buffers
+ * A pipeline with scattered bytes needs one bounce buffer, and takes it before
+ * its first message to the peer, so as never to wait for another one, whose
+ * peer may wait for the first. With more it is faster: it takes free ones, and
+ * new ones while fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED
  * exist, plus one per transfer or access in flight (bounded per peer).
  *
  * When the receiver has all bytes, the program of the sender may learn that

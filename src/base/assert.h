@@ -19,8 +19,8 @@ bool amg_contract_broken(const char *call, const char *form, ...)
 /* Logs that `call` was given a freed object of `kind`, or NULL. Returns false,
  * or ends the process where amg_contract_broken() does. */
 bool amg_contract_gone(const char *call, const char *kind, const void *object);
-/* amg_contract_gone(), but for an object of the parent of this process
- * (`is_inherited`) amg_refusal() writes the log line. Returns false. */
+/* Like amg_contract_gone(), but logs no object of the parent of this process
+ * (`is_inherited`): amg_refusal() logs that one. Returns false. */
 bool amg_contract_not_ours(
     const char *call, const char *kind, const void *object, bool is_inherited);
 
@@ -51,15 +51,15 @@ hg_return_t amg_refusal_end(void);
     (AMG_LIKELY(expr) ? (void)0 : amg_assert_fail(#expr, __FILE__, __LINE__))
 
 /* A false condition is a contract of the public function `call` that the
- * program broke. The format of printf() and its arguments name the argument,
- * its value and what is allowed. The check is an expression, so that the
- * `return` of the error stays visible; its value on failure is a constant, so
- * that the compiler does not analyse impossible paths. */
+ * program broke. A text, as of printf(), tells the wrong argument, its value
+ * and what is allowed. The check is an expression, so that the `return` of the
+ * error stays visible; its value on failure is a constant, so that the compiler
+ * does not analyse impossible paths. */
 #define AMG_CONTRACT_OF(call, expr, ...)                                       \
     (AMG_LIKELY(expr) ? true                                                   \
                       : (amg_contract_broken((call), __VA_ARGS__), false))
 
-/* AMG_CONTRACT_OF() the public function that has the check. */
+/* AMG_CONTRACT_OF() for the public function that has the check. */
 #define AMG_CONTRACT(expr, ...) AMG_CONTRACT_OF(__func__, expr, __VA_ARGS__)
 
 /* A pointer or handle that the program must give. */

@@ -24,7 +24,8 @@ struct amg_mapping {
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
-/* Makes a mapping private: no other process sees later writes of this one. */
+/* Makes a mapping private: no other process sees later writes of this one. May
+ * silently fail: then the mapping stays shared. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd);
 
 /* Returns the memory of whole pages to the system; they then read as zeros,
@@ -33,8 +34,9 @@ hg_return_t amg_mapping_discard(
     const struct amg_mapping *mapping, uint64_t offset, uint64_t len);
 
 /* Makes the kernel allocate the pages, writable if `is_written`, else readable;
- * changes no byte, even while other threads write. HG_NOMEM; HG_INVALID_ARG: a
- * page is not mapped, or (from Linux 5.14 on) not with this access. */
+ * changes no byte, even while other threads write. HG_INVALID_ARG: no memory,
+ * or a page is not mapped, or (from Linux 5.14 on) not with this access.
+ * HG_NOMEM: EAGAIN, or a damaged page. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
 struct amg_mem_stats {
@@ -54,14 +56,12 @@ void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Stops counting the block: its new owner frees it with free(). Returns `ptr`;
- * accepts NULL. */
+/* Uncounts a block whose new owner calls free(). Returns `ptr`, maybe NULL. */
 void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);
 
-/* For tests: the n-th allocation from now fails (1: the next one), all others
- * succeed; 0: no allocation fails. */
+/* For tests: only the n-th allocation from now fails; 1: the next; 0: none. */
 void amg_mem_fail_nth(uint64_t n);
 
 #endif

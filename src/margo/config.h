@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The configuration of an instance: the JSON text and the arguments of
- * margo_init(), with the defaults; and the plan of the pools and streams that
- * pools.c creates. The log warns of unknown keys and hints, with their path. */
+/* The configuration of an instance: JSON text and arguments of margo_init(),
+ * with defaults; and the plan of pools and streams for pools.c. The log warns,
+ * with the path, of unknown keys, and of unknown words of an AMG_JSON_HINT. */
 #ifndef AMG_MARGO_CONFIG_H
 #define AMG_MARGO_CONFIG_H
 
@@ -46,8 +46,8 @@ struct amg_margo_pool_spec {
 struct amg_margo_pool_ref {
     const char *name;
     int index;
-    bool is_own; /* an index among the pools of the plan, which a child instance
-                  * adds to its parent's pools */
+    bool is_own; /* `index` counts the pools of the plan alone, without those of
+                  * a parent */
 };
 
 struct amg_margo_stream_spec {
@@ -115,7 +115,7 @@ int amg_margo_plan_find_stream(
 int amg_margo_plan_resolve(const struct amg_margo_log *log, const char *path,
     const struct amg_margo_plan *plan, const struct amg_margo_pool_ref *ref);
 
-/* Lives as long as its instance; constant once read. */
+/* Lives as long as its instance; constant once the pools are open. */
 struct amg_margo_config {
     struct json_object *json;        /* the whole text, checked; never NULL */
     unsigned progress_timeout_ub_ms; /* default 100 */
@@ -124,7 +124,7 @@ struct amg_margo_config {
      * to spin */
     bool is_spindown_given;
     unsigned handle_cache_size; /* default 256 */
-    /* Limit of concurrent handlers; 0: no limit. Not a field of Margo. */
+    /* Limit of concurrent handlers; 0: no limit. Not in Mochi's Margo. */
     unsigned max_handlers;
     bool use_progress_thread;
     int rpc_thread_count;
@@ -152,20 +152,20 @@ void amg_margo_plan_free(struct amg_margo_plan *plan);
  * of `info` gets the field and the reason, and nothing is left to free. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
-/* Completes the plan by the current use_progress_thread and rpc_thread_count,
- * and by default pools, unless a child instance shares its parent's pools.
- * False: a referenced pool does not exist, or no memory; logged. */
+/* Completes the plan by the current use_progress_thread and rpc_thread_count;
+ * unless `is_child`, also by default pools, and checks that all pools exist and
+ * a stream runs the progress pool. False: refused, or no memory; logged. */
 bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Accepts zeroed memory. */
 void amg_margo_config_free(struct amg_margo_config *config);
 
-/* The section "mercury", without the fields of the class; NULL: no memory. */
+/* The section "mercury", without what describe.c adds; NULL: no memory. */
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
-/* Called before ABT_init(): exports the stack settings, unless the user has set
- * them in the environment. Warns if ABT_init() was already called with other
- * stacks. */
+/* If ABT_init() was not called yet, exports the stack settings that the user
+ * has not set in the environment; else warns if its stacks are other than
+ * requested, or smaller than the default. */
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 

@@ -31,9 +31,9 @@ enum amg_margo_handle_use {
 struct amg_margo_handle {
     struct amg_link link; /* among all handles of the process */
     hg_handle_t handle;
-    /* Instance and RPC of the handle's present use, set by the thread that
-     * begins the use. amg_margo_handles_log() reads mid, rpc (which may be
-     * deregistered), use and is_answered at any time: independent, relaxed. */
+    /* Instance and RPC (maybe deregistered) of the handle's present use; set
+     * before the release of `use` that begins it. amg_margo_handles_log()
+     * reads, at any time: mid, `use` (acquire), then rpc and is_answered. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;
     atomic_uint use;         /* enum amg_margo_handle_use */
@@ -108,8 +108,8 @@ struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);
  * must call margo_destroy(). NULL: no memory. */
 struct amg_margo_handle *amg_margo_handle_serve(
     struct amg_margo_rpc *rpc, hg_handle_t handle);
-/* Called when the program destroys the handle of a request: if the program has
- * not answered, answers with HG_CANCELED, and logs the missing answer. */
+/* Called when the program has destroyed the handle of a request: if an answer
+ * is due (not has_no_response) and missing, answers HG_CANCELED, and logs. */
 void amg_margo_handle_abandon(struct amg_margo_handle *data);
 
 /* Visits all handles of the instance, under a lock. */

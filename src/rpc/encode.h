@@ -12,13 +12,13 @@
 /* Length of exposed arguments that the sender states in `args`; unverified. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
-/* Called at the end of a pull. HG_SUCCESS: its `args` hold the pulled bytes. */
+/* Called at the end of a pull. HG_SUCCESS: the pull's `args` hold the bytes. */
 typedef void (*amg_overflow_done_fn)(struct hg_handle *handle, hg_return_t rc);
 
 /* Starts to pull `len` bytes, the result of amg_overflow_len(), from the memory
  * that the descriptor in `args` names. `len` is passed in because the sender
- * may change the message between two reads. `done` is called only in case of
- * HG_SUCCESS, maybe before the return. HG_PROTOCOL_ERROR: bad descriptor. */
+ * may change the message between two reads. `done` is called only if HG_SUCCESS
+ * is returned, maybe before the return. HG_PROTOCOL_ERROR: bad descriptor. */
 hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
     uint64_t len, amg_overflow_done_fn done);
 
@@ -56,8 +56,8 @@ static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
  * the descriptor of exposed arguments. */
 void amg_rpc_sum(void *args, uint32_t len);
 
-/* Completes the head of a written message with the fields that only some
- * classes use: the length of the user's own header, and the checksum. */
+/* Completes a written head with the fields that only some classes use: the
+ * length of the user's header, and the checksum of head and user's header. */
 static inline void amg_rpc_seal(
     const hg_class_t *cls, void *message, uint16_t user_len)
 {

@@ -25,8 +25,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_shm_buf_put_locked(buf);
 }
 
-/* Sends owed credits, with a reference to the peer: there may be no other one,
- * and opening a link to a closed peer would free a peer without references. */
+/* Sends owed credits, holding a reference to the peer, maybe the only one: the
+ * send may open a link, which would free a closed peer without references. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {

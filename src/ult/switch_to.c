@@ -23,14 +23,16 @@ enum { OWN_LEN = 4096 };
 
 void amg_ult_destroy(struct amg_ult *ult)
 {
-    struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_stack *stack = ult->stack;
+    struct amg_xstream_local *local = NULL;
 
     amg_key_table_clear(&ult->keys);
     if (ult->unit != NULL)
         amg_ready_pool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
+        /* Asked late: a function of the program may have switched xstreams. */
+        local = amg_xstream_local_self();
         amg_stack_free(local == NULL ? NULL : &local->stacks, stack);
         return;
     }

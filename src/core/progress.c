@@ -582,8 +582,7 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Sends messages that callbacks left waiting for further calls, because the
- * program may compute now: polls their endpoints, unless an owner polls. */
+/* Sends messages that wait for further calls, by a poll, if no owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))
@@ -594,12 +593,12 @@ AMG_NOINLINE static void kept_send(hg_context_t *context)
     amg_progress_disown(context);
 }
 
-static inline hg_return_t trigger_result(
-    unsigned count, unsigned max_count, unsigned *ret_count)
+/* The result of HG_Trigger() that has run no callback. */
+static inline hg_return_t trigger_none(unsigned max_count, unsigned *ret_count)
 {
     if (ret_count != NULL)
-        *ret_count = count;
-    return count > 0 || max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
+        *ret_count = 0;
+    return max_count == 0 ? HG_SUCCESS : HG_TIMEOUT;
 }
 
 /* HG_Trigger() that runs callbacks, waits for them, or sends messages. */
@@ -613,14 +612,16 @@ AMG_NOINLINE static hg_return_t trigger_any(hg_context_t *context,
     if (count == 0 && max_count > 0 && timeout_ms > 0)
         count = entries_await(context, max_count, timeout_ms);
     amg_context_send_unsent(context);
-    if (count > 0) {
-        atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
-        if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
-            ran_tell(context);
-    }
     if (!AMG_LIKELY(!amg_context_keeps(context)))
         kept_send(context);
-    return trigger_result(count, max_count, ret_count);
+    if (!AMG_LIKELY(count > 0))
+        return trigger_none(max_count, ret_count);
+    atomic_store_explicit(&context->has_run, true, memory_order_relaxed);
+    if (!AMG_LIKELY(amg_bias_is_mine(&context->cq.lock)))
+        ran_tell(context);
+    if (ret_count != NULL)
+        *ret_count = count;
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
@@ -629,7 +630,7 @@ hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
     if (!AMG_CONTEXT_OK(context))
         return amg_refusal();
     return amg_context_is_idle(context) && timeout == 0
-               ? trigger_result(0, max_count, actual_count)
+               ? trigger_none(max_count, actual_count)
                : trigger_any(context, timeout, max_count, actual_count);
 }
 

@@ -50,15 +50,15 @@ static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
 }
 
 /* Initialises a proc without checksum, handle or flags; allocates nothing.
- * `buf` may be NULL if `size` is 0. */
+ * `buf` may be NULL if `size` is 0, or for HG_FREE, which uses neither. */
 static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     void *buf, hg_size_t size, hg_proc_op_t op)
 {
     proc->at.op = op;
     proc->hash = HG_NOHASH;
-    amg_proc_aim(proc, buf, (char *)buf + size);
     proc->buf = buf;
-    proc->size = size;
+    proc->size = op == HG_FREE ? 0 : size;
+    amg_proc_aim(proc, buf, buf == NULL ? NULL : proc->buf + proc->size);
     proc->extra = NULL;
     proc->memory = NULL;
     proc->hg_class = hg_class;

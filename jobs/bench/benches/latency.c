@@ -3,8 +3,9 @@
  * 64 KiB of input; with twice as much as fits into one message; and calls
  * without a clock, for counting what they cost.
  *
- * The reply is empty. Sizes beyond one message are measured as a user gets
- * them: the target pulls such an input before it serves the call. */
+ * The reply to 0 bytes to 64 KiB is empty. Sizes beyond one message are
+ * measured as a user gets them: the target pulls the input before it serves the
+ * call. */
 #include <string.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ static void args_run(struct pair *pair)
     args_close(pair, &args);
 }
 
-/* As many bytes there as back. */
+/* Calls whose input and output have `size` bytes each. */
 static void echo_run(struct pair *pair, uint32_t size)
 {
     struct calls_echo lens = {size, size};

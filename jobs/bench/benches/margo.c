@@ -189,7 +189,8 @@ static void peer_serve(struct instance *own)
     ABT_eventual_reset(own->over);
 }
 
-/* The same by rank 1, to which all other calls of a batch have come then. */
+/* Rank 1 serves until the last call of a batch, then checks the number of the
+ * other calls. */
 static double batch_serve(struct instance *own, const struct duel *duel)
 {
     unsigned count = duel_warm(duel) + duel->calls;

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* What calls carry to the target: nothing, two ints, which come back, a
- * std::string, a std::vector. */
+/* Arguments of a call: none; two ints, which come back; a std::string; a
+ * std::vector. */
 enum thallium_kind {
     THALLIUM_NULL,
     THALLIUM_INTS,

@@ -126,8 +126,8 @@ hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
 void pair_call_once(struct pair *pair, hg_id_t id);
-/* Whose call came in: the context's, where each thread has one, or the class's.
- */
+/* The pair of an incoming call: that of its context, where each thread has a
+ * context of its own, else that of its class. */
 struct pair *pair_of(hg_handle_t handle);
 /* By others: serves, if it is the target, until the caller's pair_stop(). */
 void pair_serve(struct pair *pair);

@@ -27,7 +27,6 @@ hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data)
 
 /* A batch of calls by the caller. */
 struct batch {
-    struct pair *pair;
     hg_handle_t handle;
     void *input;
     bool has_output;       /* two ints */
@@ -169,9 +168,8 @@ double args_latency(struct pair *pair, struct duel *duel)
     bench_text_t text = {"19 characters and 0"};
     bench_bulk_t bulk = {load->args->bulk};
     void *inputs[ARGS_KINDS] = {&ints, &text, &bulk};
-    struct batch batch = {.pair = pair,
-        .input = inputs[load->kind],
-        .has_output = load->kind == ARGS_INTS};
+    struct batch batch = {
+        .input = inputs[load->kind], .has_output = load->kind == ARGS_INTS};
     hg_request_class_t *requests = NULL;
     double elapsed_us = 0.0;
 

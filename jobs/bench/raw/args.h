@@ -9,8 +9,8 @@
 
 MERCURY_GEN_PROC(bench_ints_t, ((int32_t)(a))((int32_t)(b)))
 
-/* A std::string or a std::vector<char> as the C++ face sends it; who decodes
- * it gets memory for it, too. */
+/* A std::string or a std::vector<char> as the C++ face sends it. A decoding
+ * allocates `data`. */
 struct bytes {
     uint64_t len;
     char *data;
@@ -18,7 +18,7 @@ struct bytes {
 
 hg_return_t hg_proc_bench_bytes_t(hg_proc_t proc, void *data);
 
-/* What calls carry: two ints there and back; a string; a bulk handle. */
+/* Arguments of a call: two ints there and back; a string; a bulk handle. */
 enum args_kind { ARGS_INTS, ARGS_TEXT, ARGS_BULK, ARGS_KINDS };
 
 /* Bytes that the program passes. */
@@ -46,8 +46,8 @@ struct args_load {
 double args_latency(struct pair *pair, struct duel *duel);
 double args_rate(struct pair *pair, struct duel *duel);
 
-/* What the target answers to two ints; and the check at the caller, which ends
- * the job. */
+/* The answer of the target to two ints; and its check by the caller: a wrong
+ * answer ends the job. */
 bench_ints_t args_swapped(bench_ints_t in);
 void args_verify(
     const struct pair *pair, bench_ints_t in, const bench_ints_t *out);

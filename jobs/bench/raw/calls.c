@@ -332,9 +332,9 @@ static void trip_once(struct pair *pair, void *arg)
     }
 }
 
-double mpi_echo(struct pair *pair, struct duel *duel)
+static double mpi_batch(
+    struct pair *pair, struct duel *duel, struct calls_echo *lens)
 {
-    struct calls_echo *lens = duel->arg;
     double elapsed_us = 0.0;
 
     pattern_fill(
@@ -345,17 +345,17 @@ double mpi_echo(struct pair *pair, struct duel *duel)
     return elapsed_us;
 }
 
+double mpi_echo(struct pair *pair, struct duel *duel)
+{
+    return mpi_batch(pair, duel, duel->arg);
+}
+
 double mpi_trip(struct pair *pair, struct duel *duel)
 {
     struct calls_echo lens = {
         duel->size == 0 ? BACK_LEN : (uint32_t)duel->size, BACK_LEN};
-    void *arg = duel->arg;
-    double elapsed_us = 0.0;
 
-    duel->arg = &lens;
-    elapsed_us = mpi_echo(pair, duel);
-    duel->arg = arg;
-    return elapsed_us;
+    return mpi_batch(pair, duel, &lens);
 }
 
 void mpi_trips(struct pair *pair, unsigned calls)

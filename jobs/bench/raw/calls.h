@@ -123,7 +123,7 @@ void mpi_calls_close(struct mpi_calls *calls);
     "round trip of MPI_Send and MPI_Recv: the same bytes there (8 for the "    \
     "null call), 8 bytes back"
 double mpi_trip(struct pair *pair, struct duel *duel);
-/* As many bytes there and back as the struct calls_echo of duel->arg says. */
+/* The struct calls_echo of duel->arg gives the bytes there and back. */
 double mpi_echo(struct pair *pair, struct duel *duel);
 /* `calls` round trips of 8 bytes, without a clock. */
 void mpi_trips(struct pair *pair, unsigned calls);

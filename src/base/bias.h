@@ -31,8 +31,9 @@
  *
  * A thread may announce that it waits, and then call amg_bias_trylock(): if the
  * try fails, the holder sees the announcement after amg_bias_unlock_fenced().
- * Both threads access the announcement seq_cst: on ARM an acquire load may pass
- * the exchange before it; a seq_cst load may not, and costs no more. */
+ * Waiter and holder access the announcement seq_cst: on ARM an acquire load may
+ * pass the exchange before the load; a seq_cst load may not, and costs no more.
+ */
 
 /* Owned by the struct that embeds it. */
 struct amg_bias {

@@ -118,13 +118,13 @@ void amg_cq_hand_over(struct amg_cq *cq);
 /* Wakes all threads in HG_Progress(), but no event loop or progress thread. */
 void amg_cq_ring(struct amg_cq *cq);
 
-/* Ends a push that found waiters: signals the armed doorbells that heed
- * entries, unlocks the queue, and wakes in each list the first of the threads
- * that run every entry. */
+/* The end of a push into a queue with waiters: signals the armed doorbells of
+ * threads that run entries, unlocks the queue, and wakes in each list the first
+ * thread that runs every entry. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
-/* From now on each pushed entry signals the doorbell of `who`, if armed. The
- * doorbells of the owner and the event loop heed entries from the start. */
+/* Adds the doorbell of `who` to the doorbells that a pushed entry signals, if
+ * armed; at first the doorbells of the owner and of the event loop. */
 void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who);
 
 /* Sets the doorbell of `who`, which may arm from now on. */

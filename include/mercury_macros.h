@@ -15,7 +15,7 @@
  *   static inline hg_return_t hg_proc_sum_in_t(hg_proc_t proc, void *data)
  *   {
  *       sum_in_t *fields_ = (sum_in_t *)data;
- *       const hg_proc_op_t op_ = hg_proc_get_op(proc);
+ *       const hg_proc_op_t op_ = hg_proc_peek_op(proc);
  *       hg_return_t ret_ = HG_SUCCESS;
  *       size_t done_ = 0;
  *
@@ -126,7 +126,7 @@
         hg_proc_, struct_type_name)(hg_proc_t proc, void *data)                \
     {                                                                          \
         struct_type_name *fields_ = (struct_type_name *)data;                  \
-        const hg_proc_op_t op_ = hg_proc_get_op(proc);                         \
+        const hg_proc_op_t op_ = hg_proc_peek_op(proc);                        \
         hg_return_t ret_ = HG_SUCCESS;                                         \
         size_t done_ = 0;                                                      \
                                                                                \

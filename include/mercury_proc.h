@@ -49,6 +49,7 @@ struct hg_proc_cursor {
     char *pos; /* the next byte */
     char *end; /* of the bytes that an inline function may code; or NULL */
     hg_proc_op_t op;
+    bool was_asked_op; /* so the operation may matter to the type */
 };
 
 #ifdef __cplusplus
@@ -168,7 +169,16 @@ HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
  */
 static inline hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? ((struct hg_proc_cursor *)proc)->op : HG_FREE;
+    if (proc == HG_PROC_NULL)
+        return HG_FREE;
+    ((struct hg_proc_cursor *)proc)->was_asked_op = true;
+    return ((struct hg_proc_cursor *)proc)->op;
+}
+
+/* hg_proc_get_op() for procs of these headers that free nothing themselves. */
+static inline hg_proc_op_t hg_proc_peek_op(hg_proc_t proc)
+{
+    return ((struct hg_proc_cursor *)proc)->op;
 }
 
 /**

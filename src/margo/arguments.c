@@ -43,7 +43,7 @@ static hg_return_t user_code(hg_proc_t proc, const struct amg_margo_args *args)
 /* Is the message empty, and so without a header? */
 static bool is_bare(hg_proc_t proc)
 {
-    return hg_proc_get_op(proc) == HG_DECODE &&
+    return hg_proc_peek_op(proc) == HG_DECODE &&
            hg_proc_get_size_left(proc) == 0;
 }
 
@@ -52,7 +52,7 @@ static hg_return_t input_code(hg_proc_t proc, struct amg_margo_args *args)
     uint32_t head = args->parent_id != 0 ? HAS_PARENT : 0;
     hg_return_t rc = HG_SUCCESS;
 
-    if (hg_proc_get_op(proc) == HG_FREE || is_bare(proc))
+    if (hg_proc_peek_op(proc) == HG_FREE || is_bare(proc))
         return user_code(proc, args);
     rc = hg_proc_uint32_t(proc, &head);
     if (rc != HG_SUCCESS)
@@ -72,7 +72,7 @@ static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
     uint32_t code = (uint32_t)args->code;
     hg_return_t rc = HG_SUCCESS;
 
-    if (hg_proc_get_op(proc) == HG_FREE || is_bare(proc))
+    if (hg_proc_peek_op(proc) == HG_FREE || is_bare(proc))
         return user_code(proc, args);
     rc = hg_proc_uint32_t(proc, &code);
     if (rc != HG_SUCCESS)
@@ -80,7 +80,7 @@ static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
     if (code >= HG_RETURN_MAX)
         return HG_PROTOCOL_ERROR;
     args->code = (hg_return_t)code;
-    return code == HG_SUCCESS || hg_proc_get_op(proc) == HG_ENCODE
+    return code == HG_SUCCESS || hg_proc_peek_op(proc) == HG_ENCODE
                ? user_code(proc, args)
                : HG_SUCCESS;
 }

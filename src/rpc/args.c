@@ -265,7 +265,7 @@ static AMG_INLINE hg_return_t args_check(
 static AMG_INLINE hg_return_t args_decode(
     struct hg_handle *handle, bool wants_input, hg_proc_op_t op, void *user)
 {
-    const struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    struct amg_args *args = wants_input ? &handle->in : &handle->out;
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
@@ -273,6 +273,9 @@ static AMG_INLINE hg_return_t args_decode(
     proc.handle = handle;
     rc = wants_input ? handle->rpc->in_proc(&proc, user)
                      : handle->rpc->out_proc(&proc, user);
+    /* A proc that never asks for the operation frees nothing. */
+    if (proc.at.was_asked_op)
+        args->may_free = true;
     amg_proc_fini(&proc);
     return rc;
 }
@@ -345,7 +348,8 @@ static AMG_INLINE hg_return_t args_free(
             call, (void *)handle, (unsigned long long)handle->info.id);
         return HG_INVALID_ARG;
     }
-    rc = args_decode(handle, wants_input, HG_FREE, user);
+    if (share == 1 || args->may_free)
+        rc = args_decode(handle, wants_input, HG_FREE, user);
     return amg_handle_drop(handle, share) ? rc : HG_INVALID_ARG;
 }
 

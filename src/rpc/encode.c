@@ -21,25 +21,10 @@ struct fetch {
     struct hg_bulk *local;
 };
 
-/* An encoding of arguments, on the stack. Owns the driver's longer buffers
- * until one becomes the buffer of the message. */
-struct encoding {
-    struct hg_proc proc;
-    struct amg_message *message;
-    struct amg_buf *buf; /* longer buffer, or NULL */
-    struct amg_buf *old; /* former longer buffer, until copied to `buf` */
-};
-
-static bool is_summed(const struct hg_handle *handle)
-{
-    return amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
-           HG_CHECKSUM_RPC_PAYLOAD;
-}
-
 static void *long_place(
-    const struct encoding *encoding, const struct amg_buf *buf)
+    const struct amg_encoding *encoding, const struct amg_buf *buf)
 {
-    return (char *)buf->data + AMG_HEADER_LEN + encoding->message->user_len;
+    return (char *)buf->data + AMG_HEADER_LEN + encoding->message.user_len;
 }
 
 static void long_put(const struct hg_handle *handle, struct amg_buf **buf)
@@ -51,14 +36,29 @@ static void long_put(const struct hg_handle *handle, struct amg_buf **buf)
     *buf = NULL;
 }
 
-static void *long_alloc(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
+/* Gets a buffer for the message, which goes on there. */
+static bool message_widen(struct hg_proc *proc)
 {
-    struct encoding *encoding = amg_container_of(proc, struct encoding, proc);
+    struct amg_encoding *encoding =
+        amg_container_of(proc, struct amg_encoding, proc);
+    struct amg_message *message = &encoding->message;
+
+    encoding->rc = amg_rpc_get_buf(proc->handle, message);
+    if (encoding->rc != HG_SUCCESS)
+        return false;
+    amg_proc_move(proc, long_place(encoding, message->buf),
+        amg_message_args_cap(proc->handle, message));
+    return true;
+}
+
+static void *extra_alloc(
+    struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
+{
+    struct amg_encoding *encoding =
+        amg_container_of(proc, struct amg_encoding, proc);
     const struct hg_handle *handle = proc->handle;
     struct amg_ep *ep = amg_handle_ep(handle);
-    /* Bytes in front of the arguments and behind them. */
-    uint32_t around_len = AMG_HEADER_LEN + encoding->message->user_len +
-                          (is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0);
+    uint32_t around_len = amg_message_around_len(handle, &encoding->message);
     struct amg_buf *buf = NULL;
 
     if (handle->info.hg_class->plan.no_overflow ||
@@ -74,9 +74,10 @@ static void *long_alloc(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap)
     return long_place(encoding, buf);
 }
 
-static void long_free(struct hg_proc *proc, void *ptr)
+static void extra_free(struct hg_proc *proc, void *ptr)
 {
-    struct encoding *encoding = amg_container_of(proc, struct encoding, proc);
+    struct amg_encoding *encoding =
+        amg_container_of(proc, struct amg_encoding, proc);
 
     if (encoding->old != NULL && ptr == long_place(encoding, encoding->old))
         long_put(proc->handle, &encoding->old);
@@ -87,9 +88,12 @@ static void long_free(struct hg_proc *proc, void *ptr)
         amg_mem_free(ptr);
 }
 
+const struct amg_proc_memory amg_encoding_memory = {
+    message_widen, extra_alloc, extra_free};
+
 /* Makes the longer buffer the buffer of the message, if the arguments are in
  * the longer one; returns the place of the arguments, or NULL. */
-static char *long_take(struct encoding *encoding)
+static char *long_take(struct amg_encoding *encoding)
 {
     struct hg_proc *proc = &encoding->proc;
 
@@ -97,8 +101,8 @@ static char *long_take(struct encoding *encoding)
         proc->extra != long_place(encoding, encoding->buf))
         return NULL;
     proc->extra_is_taken = true;
-    long_put(proc->handle, &encoding->message->buf);
-    encoding->message->buf = encoding->buf;
+    long_put(proc->handle, &encoding->message.buf);
+    encoding->message.buf = encoding->buf;
     encoding->buf = NULL;
     return proc->extra;
 }
@@ -271,15 +275,6 @@ free_fetch:
     return rc;
 }
 
-/* May bulk handles contain small data? Not to oneself or with no_bulk_eager. */
-static uint8_t proc_flags(const struct hg_handle *handle)
-{
-    if (amg_addr_is_self(&handle->addr) ||
-        handle->info.hg_class->plan.no_bulk_eager)
-        return 0;
-    return HG_PROC_BULK_EAGER;
-}
-
 static uint32_t sum_of(const void *data, uint64_t len)
 {
     return (uint32_t)amg_checksum_add(HG_CRC32, 0, data, len);
@@ -292,88 +287,68 @@ void amg_rpc_sum(void *args, uint32_t len)
     memcpy((char *)args + len, &sum, sizeof(sum));
 }
 
-/* Room for arguments in `buf`, with no_overflow within the eager limit. */
-static uint32_t args_cap(const struct hg_handle *handle,
-    const struct amg_buf *buf, uint32_t around_len)
-{
-    const hg_class_t *cls = handle->info.hg_class;
-    uint32_t cap = buf->cap;
-
-    if (!AMG_LIKELY(!cls->plan.no_overflow)) {
-        uint32_t eager = handle->is_incoming ? cls->limits.reply_len
-                                             : cls->limits.request_len;
-
-        cap = eager < cap ? eager : cap;
-    }
-    return cap - around_len;
-}
-
-/* After an encoding that exceeded the message's buffer: the longer buffer with
- * the arguments, at `*room`, replaces that buffer. Without a longer buffer the
- * arguments are exposed; `*room` (`cap` bytes) gets the descriptor. */
-AMG_NOINLINE static hg_return_t long_finish(struct encoding *encoding,
-    struct amg_args *args, uint64_t cap, char **room, uint32_t *room_len)
+/* After an encoding that exceeded its room: sets `*room` to the arguments in
+ * the message's buffer, or in the longer buffer, which replaces that buffer.
+ * Without a longer buffer the arguments are exposed; `*room` gets the
+ * descriptor, of `*room_len` bytes. */
+static hg_return_t extra_finish(struct amg_encoding *encoding,
+    struct amg_args *args, char **room, uint32_t *room_len)
 {
     struct hg_handle *handle = encoding->proc.handle;
-    char *place = long_take(encoding);
+    struct amg_message *message = &encoding->message;
+    char *place = NULL;
 
+    if (message->buf == NULL) /* the bytes are on the heap */
+        return encoding->rc;
+    *room = long_place(encoding, message->buf);
+    place = long_take(encoding);
     amg_counters_add(&handle->info.context->counters,
         handle->is_incoming ? AMG_COUNT_LONG_REPLIES : AMG_COUNT_LONG_REQUESTS);
     if (place != NULL) {
         *room = place;
         return HG_SUCCESS;
     }
-    args->is_summed = is_summed(handle);
-    encoding->message->flags = AMG_HEADER_MORE;
-    return overflow_expose(handle, &encoding->proc, *room, cap, args, room_len);
+    args->is_summed = amg_rpc_is_summed(handle);
+    message->flags = AMG_HEADER_MORE;
+    return overflow_expose(handle, &encoding->proc, *room,
+        amg_message_args_cap(handle, message), args, room_len);
 }
 
-hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_args *args, struct amg_message *message)
+hg_return_t amg_encoding_end(struct amg_encoding *encoding,
+    struct amg_args *args, atomic_bool *was_short, hg_return_t rc)
 {
-    static const struct amg_proc_memory memory = {long_alloc, long_free};
-    uint32_t head_len = AMG_HEADER_LEN + message->user_len;
-    uint32_t tail_len = is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0;
-    char *room = (char *)message->buf->data + head_len;
-    uint32_t cap = args_cap(handle, message->buf, head_len + tail_len);
+    struct amg_message *message = &encoding->message;
+    const struct hg_handle *handle = encoding->proc.handle;
+    char *room = encoding->proc.buf;
     uint32_t room_len = 0;
-    struct encoding encoding;
-    hg_return_t rc = HG_SUCCESS;
 
-    amg_proc_init(&encoding.proc, handle->info.hg_class, room, cap, HG_ENCODE);
-    encoding.proc.handle = handle;
-    encoding.proc.flags = proc_flags(handle);
-    encoding.proc.memory = &memory;
-    encoding.message = message;
-    encoding.buf = NULL;
-    encoding.old = NULL;
-    rc = proc_cb(&encoding.proc, user);
-    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
+    if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",
             "the proc of RPC id 0x%llx could not encode its arguments",
             (unsigned long long)handle->info.id);
-        goto fini_proc;
+        goto fini;
     }
-    args->len = amg_proc_used(&encoding.proc);
+    args->len = amg_proc_used(&encoding->proc);
     room_len = (uint32_t)args->len;
-    if (!AMG_LIKELY(encoding.proc.extra == NULL)) {
-        rc = long_finish(&encoding, args, cap, &room, &room_len);
+    amg_proc_note_short(&encoding->proc, args->len <= AMG_SHORT_LEN, was_short);
+    if (encoding->proc.extra != NULL) {
+        rc = extra_finish(encoding, args, &room, &room_len);
         if (rc != HG_SUCCESS)
-            goto fini_proc;
+            goto fini;
     }
     message->len += room_len;
-    if (!AMG_LIKELY(tail_len == 0)) {
+    if (amg_rpc_is_summed(handle)) {
         amg_rpc_sum(room, room_len);
         message->len += AMG_HEADER_TAIL_LEN;
         message->flags |= AMG_HEADER_SUMMED;
     }
 
-fini_proc:
-    if (AMG_LIKELY(encoding.proc.extra == NULL))
-        return rc;
-    amg_proc_fini(&encoding.proc);
-    long_put(handle, &encoding.buf);
-    long_put(handle, &encoding.old);
+fini:
+    amg_proc_fini(&encoding->proc);
+    long_put(handle, &encoding->buf);
+    long_put(handle, &encoding->old);
+    if (rc != HG_SUCCESS && message->buf != NULL)
+        amg_rpc_put_buf(handle, message);
     return rc;
 }
 

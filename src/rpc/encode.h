@@ -24,32 +24,154 @@ hg_return_t amg_overflow_fetch(struct hg_handle *handle, struct amg_args *args,
 
 /* A message that is being written; on the stack of the sender. */
 struct amg_message {
-    struct amg_buf *buf; /* amg_rpc_encode() may set a longer buffer */
+    struct amg_buf *buf; /* NULL: the message is in `now` */
     uint16_t user_len;   /* bytes of the user's own header */
-    /* Set by amg_rpc_encode(). */
-    uint32_t len;  /* of the whole message */
-    uint8_t flags; /* AMG_HEADER_MORE, AMG_HEADER_SUMMED */
+    uint8_t flags;       /* AMG_HEADER_MORE, AMG_HEADER_SUMMED */
+    uint32_t len;        /* of the whole message */
+    uint64_t now[AMG_NOW_LEN / sizeof(uint64_t)];
 };
 
-/* Encodes `user` into the message, behind the head and the user's own header.
- * Long arguments go into a longer buffer of the driver; if the driver has none,
- * they are exposed (AMG_HEADER_MORE), and `args` owns their memory.
- * AMG_HEADER_SUMMED: a checksum follows the arguments. After HG_OVERFLOW,
- * HG_NOMEM, or an error of the proc, `args` owns no memory. */
-hg_return_t amg_rpc_encode_args(struct hg_handle *handle, hg_proc_cb_t proc_cb,
-    void *user, struct amg_args *args, struct amg_message *message);
-
-/* Calls amg_rpc_encode_args(), if there are arguments to encode. */
-static inline hg_return_t amg_rpc_encode(struct hg_handle *handle,
-    hg_proc_cb_t proc_cb, void *user, struct amg_args *args,
-    struct amg_message *message)
+/* Get and return the buffer of a message of a call. */
+static inline hg_return_t amg_rpc_get_buf(
+    const struct hg_handle *handle, struct amg_message *message)
 {
-    message->len = AMG_HEADER_LEN + message->user_len;
-    message->flags = 0;
+    struct amg_ep *ep = amg_handle_ep(handle);
+
+    return ep->transport->msg.get_buf(ep, handle->addr.peer, &message->buf);
+}
+static inline void amg_rpc_put_buf(
+    const struct hg_handle *handle, const struct amg_message *message)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+
+    ep->transport->msg.put_buf(ep, message->buf);
+}
+
+/* Copies a complete message from `now` to a buffer. Errors of the driver. */
+static inline hg_return_t amg_rpc_move_to_buf(
+    const struct hg_handle *handle, struct amg_message *message)
+{
+    hg_return_t rc = amg_rpc_get_buf(handle, message);
+
+    if (rc == HG_SUCCESS)
+        memcpy(message->buf->data, message->now, message->len);
+    return rc;
+}
+
+/* An encoding of arguments, on the stack. Owns the driver's longer buffers
+ * until one becomes the buffer of the message.
+ *
+ * Arguments of an RPC that were short the last time, and whose proc did not ask
+ * for the room, are encoded into `now` of the message: the driver sends that
+ * message without a buffer. If the arguments are longer this time, or the proc
+ * asks, the message gets a buffer, and the proc goes on in that buffer. */
+struct amg_encoding {
+    struct hg_proc proc;
+    struct amg_message message;
+    hg_return_t rc;      /* of the attempt to get a buffer for the message */
+    struct amg_buf *buf; /* longer buffer, or NULL */
+    struct amg_buf *old; /* former longer buffer, until copied to `buf` */
+};
+
+extern const struct amg_proc_memory amg_encoding_memory;
+
+/* May bulk handles contain small data? Not to oneself or with no_bulk_eager. */
+static inline uint8_t amg_encoding_flags(const struct hg_handle *handle)
+{
+    if (amg_addr_is_self(&handle->addr) ||
+        handle->info.hg_class->plan.no_bulk_eager)
+        return 0;
+    return HG_PROC_BULK_EAGER;
+}
+
+static inline bool amg_rpc_is_summed(const struct hg_handle *handle)
+{
+    return amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
+           HG_CHECKSUM_RPC_PAYLOAD;
+}
+
+/* Bytes in front of the arguments and behind them. */
+static inline uint32_t amg_message_around_len(
+    const struct hg_handle *handle, const struct amg_message *message)
+{
+    return AMG_HEADER_LEN + message->user_len +
+           (amg_rpc_is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0);
+}
+
+/* Room for arguments in the buffer of the message, with no_overflow within the
+ * eager limit. */
+static inline uint32_t amg_message_args_cap(
+    const struct hg_handle *handle, const struct amg_message *message)
+{
+    const hg_class_t *cls = handle->info.hg_class;
+    uint32_t cap = message->buf->cap;
+
+    if (!AMG_LIKELY(!cls->plan.no_overflow)) {
+        uint32_t eager = handle->is_incoming ? cls->limits.reply_len
+                                             : cls->limits.request_len;
+
+        cap = eager < cap ? eager : cap;
+    }
+    return cap - amg_message_around_len(handle, message);
+}
+
+/* Completes the arguments after the proc has returned `rc`: an error, or more
+ * bytes than there was room for, or bytes that need a checksum. Returns `rc`,
+ * or an error of the completion. */
+hg_return_t amg_encoding_end(struct amg_encoding *encoding,
+    struct amg_args *args, atomic_bool *was_short, hg_return_t rc);
+
+/* Encodes `user` into the message of `encoding`, behind room for the head and
+ * the user's own header. The message gets a buffer, unless `may_go_now` and the
+ * arguments are short. Long arguments go into a longer buffer of the driver; if
+ * the driver has none, they are exposed (AMG_HEADER_MORE), and the arguments of
+ * the handle own their memory. AMG_HEADER_SUMMED: a checksum follows the
+ * arguments. After an error there is no buffer, and the arguments own no
+ * memory: HG_OVERFLOW, HG_NOMEM, an error of the driver, or of the proc. */
+static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
+    struct hg_handle *handle, bool is_reply, void *user, bool may_go_now)
+{
+    const struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
+    struct amg_rpc *rpc = handle->rpc;
+    struct amg_args *args = is_reply ? &handle->out : &handle->in;
+    hg_proc_cb_t proc_cb = is_reply ? rpc->out_proc : rpc->in_proc;
+    atomic_bool *was_short =
+        is_reply ? &rpc->out_was_short : &rpc->in_was_short;
+    struct amg_message *message = &encoding->message;
+    char *room = (char *)message->now + AMG_HEADER_LEN;
+    uint32_t cap = AMG_SHORT_LEN;
+    hg_return_t rc = HG_SUCCESS;
+
+    AMG_ASSERT(handle->is_incoming == is_reply);
     args->len = 0;
-    if (proc_cb == NULL || user == NULL)
-        return HG_SUCCESS;
-    return amg_rpc_encode_args(handle, proc_cb, user, args, message);
+    message->buf = NULL;
+    message->flags = 0;
+    message->user_len = is_reply ? rpcs->out_offset : rpcs->in_offset;
+    message->len = AMG_HEADER_LEN + message->user_len;
+    if (!AMG_LIKELY(may_go_now && proc_cb != NULL && user != NULL &&
+                    atomic_load_explicit(was_short, memory_order_relaxed) &&
+                    amg_rpc_is_plain(rpcs))) {
+        rc = amg_rpc_get_buf(handle, message);
+        if (rc != HG_SUCCESS || proc_cb == NULL || user == NULL)
+            return rc;
+        room = (char *)message->buf->data + message->len;
+        cap = amg_message_args_cap(handle, message);
+    }
+    amg_proc_init(&encoding->proc, handle->info.hg_class, room, cap, HG_ENCODE);
+    encoding->proc.handle = handle;
+    encoding->proc.flags = amg_encoding_flags(handle);
+    encoding->proc.memory = &amg_encoding_memory;
+    encoding->proc.is_short = message->buf == NULL;
+    encoding->buf = NULL;
+    encoding->old = NULL;
+    rc = proc_cb(&encoding->proc, user);
+    if (!AMG_LIKELY(rc == HG_SUCCESS && encoding->proc.extra == NULL &&
+                    (message->buf == NULL || !amg_rpc_is_summed(handle))))
+        return amg_encoding_end(encoding, args, was_short, rc);
+    args->len = (uint64_t)(encoding->proc.at.pos - encoding->proc.buf);
+    amg_proc_note_short(&encoding->proc, args->len <= AMG_SHORT_LEN, was_short);
+    message->len += (uint32_t)args->len;
+    return HG_SUCCESS;
 }
 
 /* Appends a checksum of the `len` bytes at `args`, which are the arguments, or

@@ -202,36 +202,38 @@ static inline bool forward_empty_now(
         AMG_HEADER_LEN, !handle->is_one_way, &handle->op);
 }
 
-/* Encodes any request into a buffer and sends it. */
+/* Encodes any request and sends it. */
 AMG_NOINLINE static hg_return_t forward_any(
     struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
 {
-    struct amg_message message = {
-        .user_len = amg_rpc_class_of(handle->info.hg_class)->in_offset};
+    struct amg_target to = {handle->addr.peer, handle->info.context_id};
+    struct amg_encoding encoding;
+    struct amg_message *message = &encoding.message;
     bool wants_reply = !handle->is_one_way;
-    hg_return_t rc =
-        ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
+    hg_return_t rc = amg_rpc_encode(&encoding, handle, false, in_struct, true);
 
-    if (rc != HG_SUCCESS)
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
-    rc = amg_rpc_encode(
-        handle, handle->rpc->in_proc, in_struct, &handle->in, &message);
-    if (rc != HG_SUCCESS)
-        goto put_buf;
     if (handle->is_one_way)
-        message.flags |= AMG_HEADER_ONE_WAY;
-    if ((message.flags & AMG_HEADER_MORE) != 0)
-        wants_reply = true;
-    amg_header_write_request(message.buf->data, message.flags, handle->info.id);
-    amg_rpc_finish(handle, &message);
-    rc = ep->transport->msg.send_request(ep,
-        (struct amg_target){handle->addr.peer, handle->info.context_id},
-        message.buf, message.len, wants_reply, &handle->op);
-    if (rc == HG_SUCCESS)
-        return HG_SUCCESS;
-
-put_buf:
-    ep->transport->msg.put_buf(ep, message.buf);
+        message->flags |= AMG_HEADER_ONE_WAY;
+    if (AMG_LIKELY(message->buf == NULL)) {
+        amg_header_write_request(message->now, message->flags, handle->info.id);
+        if (AMG_LIKELY(ep->transport->msg.request_now(
+                ep, to, message->now, message->len, wants_reply, &handle->op)))
+            return HG_SUCCESS;
+        rc = amg_rpc_move_to_buf(handle, message);
+        if (rc != HG_SUCCESS)
+            return rc;
+    } else {
+        wants_reply |= (message->flags & AMG_HEADER_MORE) != 0;
+        amg_header_write_request(
+            message->buf->data, message->flags, handle->info.id);
+        amg_rpc_finish(handle, message);
+    }
+    rc = ep->transport->msg.send_request(
+        ep, to, message->buf, message->len, wants_reply, &handle->op);
+    if (rc != HG_SUCCESS)
+        amg_rpc_put_buf(handle, message);
     return rc;
 }
 

@@ -36,6 +36,9 @@ enum amg_handle_state {
     AMG_HANDLE_STATE_COUNT
 };
 
+/* Arguments up to this length need no buffer. */
+enum { AMG_SHORT_LEN = AMG_NOW_LEN - AMG_HEADER_LEN };
+
 /* Encoded arguments of one direction. */
 struct amg_args {
     void *data; /* in the driver's message, or `extra` */
@@ -46,6 +49,7 @@ struct amg_args {
     /* Bits of one byte, which one instruction clears. */
     bool is_summed : 1;
     bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run */
+    bool may_free : 1;  /* decoding may have allocated: HG_FREE must follow */
 };
 
 /* Long arguments of calls that have not run yet; see order.c. */
@@ -304,6 +308,7 @@ static inline void amg_args_release(struct amg_args *args)
     args->len = 0;
     args->is_summed = false;
     args->was_asked = false;
+    args->may_free = false;
 }
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)

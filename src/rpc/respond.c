@@ -437,43 +437,55 @@ static inline bool respond_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* Sends an answer without arguments at once. False: the driver cannot. */
-static inline bool respond_empty_now(
-    struct hg_handle *handle, struct amg_ep *ep)
+/* Sends an answer of `len` bytes at `words`, with room for its head, at once.
+ * False: the driver cannot. */
+static AMG_INLINE bool respond_now(
+    struct hg_handle *handle, struct amg_ep *ep, uint64_t *words, uint32_t len)
 {
     bool is_claimed = amg_refs_spare(&handle->spare) == 0;
-    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)];
 
-    handle->out.len = 0;
-    amg_header_write_reply(head, 0, HG_SUCCESS, 0);
-    if (!ep->transport->msg.reply_now(
-            ep, handle->arrival, head, AMG_HEADER_LEN))
+    amg_header_write_reply(words, 0, HG_SUCCESS, 0);
+    if (!AMG_LIKELY(
+            ep->transport->msg.reply_now(ep, handle->arrival, words, len)))
         return false;
     respond_left(handle, is_claimed);
     return true;
 }
 
-/* Encodes any answer into a buffer and sends it. */
+static inline bool respond_empty_now(
+    struct hg_handle *handle, struct amg_ep *ep)
+{
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)];
+
+    handle->out.len = 0;
+    return respond_now(handle, ep, head, AMG_HEADER_LEN);
+}
+
+/* Encodes any answer and sends it. */
 AMG_NOINLINE static hg_return_t respond_any(
     struct hg_handle *handle, struct amg_ep *ep, void *out_struct)
 {
-    struct amg_message message = {
-        .user_len = amg_rpc_class_of(handle->info.hg_class)->out_offset};
-    hg_return_t rc =
-        ep->transport->msg.get_buf(ep, handle->addr.peer, &message.buf);
+    struct amg_encoding encoding;
+    struct amg_message *message = &encoding.message;
+    hg_return_t rc = amg_rpc_encode(
+        &encoding, handle, true, out_struct, handle->callback == NULL);
 
-    if (rc != HG_SUCCESS)
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
+    if (AMG_LIKELY(message->buf == NULL)) {
+        if (AMG_LIKELY(respond_now(handle, ep, message->now, message->len)))
+            return HG_SUCCESS;
+        rc = amg_rpc_move_to_buf(handle, message);
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
     handle->entry.run = respond_run;
     handle->entry.is_incoming = amg_role.is_serving;
     handle->token = 0;
-    rc = amg_rpc_encode(
-        handle, handle->rpc->out_proc, out_struct, &handle->out, &message);
-    if (rc == HG_SUCCESS)
-        rc = respond_post(handle, &message);
+    rc = respond_post(handle, message);
     if (rc != HG_SUCCESS) {
         amg_args_release(&handle->out);
-        ep->transport->msg.put_buf(ep, message.buf);
+        amg_rpc_put_buf(handle, message);
     }
     return rc;
 }

@@ -31,7 +31,7 @@ static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;
 
-    if (proc->memory != NULL)
+    if (proc->memory != NULL && proc->memory->alloc != NULL)
         extra = proc->memory->alloc(proc, *size, size);
     if (extra != NULL)
         return extra;
@@ -41,12 +41,34 @@ static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 
 void amg_proc_drop_extra(struct hg_proc *proc)
 {
-    if (!proc->extra_is_taken && proc->memory != NULL && proc->extra != NULL)
+    if (!proc->extra_is_taken && proc->memory != NULL &&
+        proc->memory->free != NULL && proc->extra != NULL)
         proc->memory->free(proc, proc->extra);
     else if (!proc->extra_is_taken)
         amg_mem_free(proc->extra);
     proc->extra = NULL;
     proc->extra_is_taken = false;
+}
+
+void amg_proc_move(struct hg_proc *proc, void *buf, hg_size_t size)
+{
+    hg_size_t used = amg_proc_used(proc);
+
+    AMG_ASSERT(proc->extra == NULL && used <= size);
+    memcpy(buf, proc->buf, used);
+    proc->buf = buf;
+    proc->size = size;
+    proc->is_short = false;
+    amg_proc_aim(proc, proc->buf + used, proc->buf + size);
+}
+
+/* A type is about to see the room, or a place in it, which must not move before
+ * a message is full. */
+static void room_show(struct hg_proc *proc)
+{
+    proc->was_asked_room = true;
+    if (proc->is_short)
+        (void)proc->memory->widen(proc);
 }
 
 /* Moves the encoded bytes to an extra buffer of at least `size` bytes. */
@@ -79,6 +101,11 @@ static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 
     if (proc->at.op != HG_ENCODE || len > SIZE_MAX - used)
         return HG_OVERFLOW;
+    if (proc->is_short && proc->memory->widen(proc)) {
+        if (len <= proc_left(proc))
+            return HG_SUCCESS;
+        size = proc_size(proc);
+    }
     wanted = used + len;
     if (proc->extra != NULL && wanted < 2 * size)
         wanted = 2 * size;
@@ -164,7 +191,10 @@ hg_return_t hg_proc_reset(
 
 hg_size_t hg_proc_get_size(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? proc_size(proc) : 0;
+    if (proc == HG_PROC_NULL)
+        return 0;
+    room_show(proc);
+    return proc_size(proc);
 }
 
 hg_size_t hg_proc_get_size_used(hg_proc_t proc)
@@ -174,13 +204,18 @@ hg_size_t hg_proc_get_size_used(hg_proc_t proc)
 
 hg_size_t hg_proc_get_size_left(hg_proc_t proc)
 {
-    return proc != HG_PROC_NULL ? proc_left(proc) : 0;
+    if (proc == HG_PROC_NULL)
+        return 0;
+    room_show(proc);
+    return proc_left(proc);
 }
 
 hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size)
 {
-    if (!AMG_GIVEN(proc) ||
-        !AMG_CONTRACT(
+    if (!AMG_GIVEN(proc))
+        return HG_INVALID_ARG;
+    room_show(proc);
+    if (!AMG_CONTRACT(
             proc->at.op != HG_FREE, "a proc of HG_FREE has no buffer") ||
         !AMG_CONTRACT(req_buf_size > proc_size(proc),
             "%llu bytes are wanted, but the buffer has %llu already",
@@ -199,6 +234,7 @@ void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size)
     if (!AMG_GIVEN(proc) || !AMG_CONTRACT(proc->at.op != HG_FREE,
                                 "a proc of HG_FREE has no buffer"))
         return NULL;
+    room_show(proc);
     if (data_size > proc_left(proc) &&
         room_make(proc, data_size) != HG_SUCCESS) {
         if (proc->at.op == HG_DECODE) /* callers may forget to check for NULL */

@@ -3,6 +3,7 @@
 #ifndef AMG_WIRE_PROC_H
 #define AMG_WIRE_PROC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,10 +15,13 @@
  * never leaves the given buffer. Bytes beyond those in use are not initialised,
  * so they must not be sent to a peer. */
 
-/* Allocator of extra buffers, instead of the heap. */
+/* Memory of a proc, instead of the heap. */
 struct amg_proc_memory {
+    /* The buffer is_short: moves the encoded bytes to a longer one, by
+     * amg_proc_move(). False: no memory; the buffer stays. */
+    bool (*widen)(struct hg_proc *proc);
     /* At least `len` bytes, aligned to 8; `*ret_cap` is their number. NULL: use
-     * the heap. */
+     * the heap. Both functions may be NULL: always the heap. */
     void *(*alloc)(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap);
     /* Frees memory of `alloc` or of the heap. */
     void (*free)(struct hg_proc *proc, void *ptr);
@@ -38,6 +42,10 @@ struct hg_proc {
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
     bool extra_is_taken; /* the extra buffer now belongs to the caller */
+    /* The buffer stands for a longer one: `memory` gives that one when the
+     * buffer is full, or a type asks for its size or for a place in it. */
+    bool is_short;
+    bool was_asked_room; /* a type has asked */
 };
 
 /* Sets the cursor and the end of the buffer. The inline procs see no room, and
@@ -55,6 +63,7 @@ static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     void *buf, hg_size_t size, hg_proc_op_t op)
 {
     proc->at.op = op;
+    proc->at.was_asked_op = false;
     proc->hash = HG_NOHASH;
     proc->buf = buf;
     proc->size = op == HG_FREE ? 0 : size;
@@ -65,6 +74,8 @@ static inline void amg_proc_init(struct hg_proc *proc, hg_class_t *hg_class,
     proc->handle = NULL;
     proc->flags = 0;
     proc->extra_is_taken = false;
+    proc->is_short = false;
+    proc->was_asked_room = false;
 }
 
 /* Bytes that were encoded or decoded. */
@@ -74,6 +85,21 @@ static inline hg_size_t amg_proc_used(const struct hg_proc *proc)
         hg_size_t)(proc->at.pos -
                    (AMG_LIKELY(proc->extra == NULL) ? proc->buf : proc->extra));
 }
+
+/* Notes in `was_short` whether the next arguments may get a short buffer: these
+ * had `fits`, and their type did not ask for the room. */
+static inline void amg_proc_note_short(
+    const struct hg_proc *proc, bool fits, atomic_bool *was_short)
+{
+    bool is_short = fits && !proc->was_asked_room;
+
+    if (!AMG_LIKELY(
+            is_short == atomic_load_explicit(was_short, memory_order_relaxed)))
+        atomic_store_explicit(was_short, is_short, memory_order_relaxed);
+}
+
+/* Copies the encoded bytes to `buf`, which has room, and goes on there. */
+void amg_proc_move(struct hg_proc *proc, void *buf, hg_size_t size);
 
 /* Frees the extra buffer unless it was handed over. */
 void amg_proc_drop_extra(struct hg_proc *proc);

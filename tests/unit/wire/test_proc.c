@@ -158,7 +158,8 @@ static void shelf_free(struct hg_proc *proc, void *ptr)
 
 static void test_proc_extra_buf_comes_from_memory(void **state)
 {
-    static const struct amg_proc_memory memory = {shelf_alloc, shelf_free};
+    static const struct amg_proc_memory memory = {
+        .alloc = shelf_alloc, .free = shelf_free};
     uint8_t byte = 7;
     struct hg_proc proc;
 
@@ -185,6 +186,102 @@ static void test_proc_extra_buf_comes_from_memory(void **state)
     amg_proc_fini(&proc); /* allocated memory is kept */
     assert_int_equal(shelf_taken, 2);
     assert_int_equal(shelf_given, 1);
+}
+
+static char longer[256];
+static unsigned widened;
+static bool has_longer;
+
+static bool longer_give(struct hg_proc *proc)
+{
+    widened++;
+    if (has_longer)
+        amg_proc_move(proc, longer, sizeof(longer));
+    return has_longer;
+}
+
+/* A proc with a word in a short buffer of 8 bytes. */
+static void short_begin(struct hg_proc *proc, char buf[8])
+{
+    static const struct amg_proc_memory memory = {
+        .widen = longer_give, .alloc = shelf_alloc, .free = shelf_free};
+    uint32_t word = 5;
+
+    amg_proc_init(proc, NULL, buf, 8, HG_ENCODE);
+    proc->memory = &memory;
+    proc->is_short = true;
+    widened = 0;
+    assert_int_equal(hg_proc_uint32_t(proc, &word), HG_SUCCESS);
+}
+
+/* Is the word at the begin of the longer buffer? */
+static void longer_check(struct hg_proc *proc, hg_size_t used)
+{
+    uint32_t word = 0;
+
+    memcpy(&word, longer, sizeof(word));
+    assert_int_equal(word, 5);
+    assert_int_equal(amg_proc_used(proc), used);
+    assert_null(hg_proc_get_extra_buf(proc));
+    assert_int_equal(hg_proc_get_size(proc), sizeof(longer));
+    assert_int_equal(widened, 1);
+    amg_proc_fini(proc);
+    memset(longer, 0, sizeof(longer));
+}
+
+/* A short buffer gives way to a longer one before a type sees its end. */
+static void test_proc_short_buffer_is_not_seen(void **state)
+{
+    char bytes[300] = {1};
+    char buf[8];
+    uint32_t word = 6;
+    struct hg_proc proc;
+
+    (void)state;
+    has_longer = true;
+    short_begin(&proc, buf);
+    assert_int_equal(hg_proc_uint32_t(&proc, &word), HG_SUCCESS);
+    assert_int_equal(widened, 0); /* both words have room */
+    assert_false(proc.was_asked_room);
+    assert_int_equal(hg_proc_uint8_t(&proc, &word), HG_SUCCESS);
+    longer_check(&proc, 9);
+    short_begin(&proc, buf);
+    assert_int_equal(hg_proc_get_size_left(&proc), sizeof(longer) - 4);
+    assert_true(proc.was_asked_room);
+    longer_check(&proc, 4);
+    short_begin(&proc, buf);
+    assert_ptr_equal(hg_proc_save_ptr(&proc, 4), longer + 4);
+    longer_check(&proc, 8);
+    short_begin(&proc, buf);
+    assert_int_equal(hg_proc_set_size(&proc, 100), HG_INVALID_ARG);
+    longer_check(&proc, 4);
+    /* More than the longer buffer has, and no longer buffer at all. */
+    for (unsigned i = 0; i < 2; i++) {
+        has_longer = i == 0;
+        short_begin(&proc, buf);
+        assert_int_equal(
+            hg_proc_bytes(&proc, bytes, sizeof(bytes)), HG_SUCCESS);
+        assert_non_null(hg_proc_get_extra_buf(&proc));
+        assert_int_equal(*(uint8_t *)hg_proc_get_extra_buf(&proc), 5);
+        assert_int_equal(amg_proc_used(&proc), 4 + sizeof(bytes));
+        amg_proc_fini(&proc);
+    }
+}
+
+/* Only what asks for the operation may have something to free. */
+static void test_proc_notes_who_asks_for_the_operation(void **state)
+{
+    char buf[8] = {0};
+    uint32_t word = 0;
+    struct hg_proc proc;
+
+    (void)state;
+    amg_proc_init(&proc, NULL, buf, sizeof(buf), HG_DECODE);
+    assert_int_equal(hg_proc_uint32_t(&proc, &word), HG_SUCCESS);
+    assert_int_equal(hg_proc_bytes(&proc, &word, 2), HG_SUCCESS);
+    assert_false(proc.at.was_asked_op);
+    assert_int_equal(hg_proc_get_op(&proc), HG_DECODE);
+    assert_true(proc.at.was_asked_op);
 }
 
 static void test_proc_set_size_grows_only(void **state)
@@ -388,6 +485,8 @@ int main(void)
         cmocka_unit_test(test_proc_save_ptr_beyond_end_is_logged),
         cmocka_unit_test(test_proc_extra_buf_taken_survives),
         cmocka_unit_test(test_proc_extra_buf_comes_from_memory),
+        cmocka_unit_test(test_proc_short_buffer_is_not_seen),
+        cmocka_unit_test(test_proc_notes_who_asks_for_the_operation),
         cmocka_unit_test(test_proc_set_size_grows_only),
         cmocka_unit_test(test_proc_no_memory_leaves_proc_as_it_was),
         cmocka_unit_test(test_proc_save_ptr_points_into_the_stream),

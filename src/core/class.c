@@ -236,11 +236,10 @@ hg_return_t amg_class_open(
     cls = amg_attic_get(&attic, _Alignof(hg_class_t), sizeof(*cls));
     if (cls == NULL)
         return HG_NOMEM;
-    memset(cls, 0, sizeof(*cls));
+    memset(&cls->domains, 0, sizeof(*cls) - offsetof(hg_class_t, domains));
     cls->plan = *plan;
     cls->progress_config.is_mercury = plan->is_mercury;
     amg_lock_init(&cls->lock);
-    amg_lock_init(&cls->report_lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
     rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
     cls->plan.progress = NULL; /* owned by the caller, who may free it */

@@ -128,8 +128,14 @@ struct amg_class_plan {
 /* Owned by its opener, until amg_class_close(). Fields that have no comment and
  * are not atomic, but for data_free, are constant while the class is open. */
 struct hg_class {
-    struct amg_link kept;       /* in the attic, once destroyed */
-    enum amg_class_state state; /* written by class.c, and by inherit.c */
+    struct amg_link kept; /* in the attic, once destroyed */
+    /* Written by class.c and by inherit.c; checks of other threads read it. */
+    _Atomic(enum amg_class_state) state;
+    /* Held while a report is composed; guards every `is_reported`. A report may
+     * look at a class that is being closed: so a class that is opened in the
+     * memory of an earlier one zeroes only the members that follow these. */
+    struct amg_lock report_lock;
+    bool is_reported; /* domains are open: reports show the class */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
     /* Open for the common teardown only: no peer is reached by this route, so
      * waits need not poll it. */
@@ -158,10 +164,7 @@ struct hg_class {
     uint64_t past[AMG_COUNTERS];  /* sums of closed contexts */
     struct amg_lock lock;         /* guards `contexts` and `past` */
     hg_context_t *contexts[256];  /* by id; NULL: none */
-    /* Held while a report is composed; guards every `is_reported`. */
-    struct amg_lock report_lock;
-    bool is_reported; /* domains are open: reports show the class */
-    void *upper;      /* state of the layer above; see upper_free */
+    void *upper;                  /* state of the layer above; see upper_free */
     void (*upper_free)(hg_class_t *); /* run by amg_class_close() */
     void *data;                       /* user data */
     void (*data_free)(void *);

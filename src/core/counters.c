@@ -196,6 +196,7 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
 {
     struct amg_state state;
     struct hg_addr self;
+    char reach[AMG_CLASS_REACH_CAP] = "closed";
     int rank = -1;
     char *text = out == NULL ? NULL : amg_mem_alloc(STATE_CAP);
 
@@ -205,6 +206,7 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
         amg_addr_init_self(cls, &self);
         rank = amg_addr_rank(&self);
         amg_addr_fini(&self);
+        memcpy(reach, cls->reach, sizeof(reach));
     }
     amg_state_init(&state, text, STATE_CAP, rank);
     if (cls->is_reported)
@@ -217,7 +219,7 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
             "amalgam [%s] state: things under way %zu, peers with nothing "
             "under way %zu, lines left out %zu%s; %s\n",
             state.who, state.count, state.quiet, state.lacked,
-            text == NULL ? " (all: no memory)" : "", cls->reach);
+            text == NULL ? " (all: no memory)" : "", reach);
     amg_mem_free(text);
     return state;
 }

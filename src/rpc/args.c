@@ -28,7 +28,7 @@ static bool input_is_long(const struct hg_handle *handle)
 {
     const hg_class_t *cls = handle->info.hg_class;
 
-    return !handle->is_shared &&
+    return !handle->is_shared && handle->arrival != NULL &&
            handle->arrival->len >
                (uint64_t)cls->limits.request_len * AMG_ROOM_FACTOR;
 }
@@ -50,10 +50,15 @@ static bool input_move(struct amg_args *args)
  * other message is needed for the reply. Long arguments stay available. */
 static void raw_release(struct hg_handle *handle)
 {
-    handle->is_released = true;
-    if (handle->in.extra == NULL && !input_is_long(handle))
+    bool is_short = handle->in.extra == NULL;
+
+    if (handle->arrival == NULL) /* of rpc/loop.c */
+        is_short = handle->in.len <=
+                   HG_Class_get_input_eager_size(handle->info.hg_class);
+    handle->in.was_released = true;
+    if (is_short && !input_is_long(handle))
         handle->in.data = NULL;
-    if (!handle->arrival->is_one_way)
+    if (handle->arrival == NULL || !handle->arrival->is_one_way)
         return; /* the driver needs the message to address the reply */
     if (handle->in.extra == NULL && handle->in.data != NULL &&
         !input_move(&handle->in))
@@ -93,8 +98,8 @@ static hg_return_t message_give(
 }
 
 /* Returns the arguments that did not fit into an eager message beside the
- * user's header: they were pulled, or `message` had more room (transport.h,
- * AMG_ROOM_FACTOR). */
+ * user's header: they were pulled, `message` had more room (transport.h,
+ * AMG_ROOM_FACTOR), or rpc/loop.c brought them without a message. */
 static hg_return_t extra_give(const struct amg_args *args, const void *message,
     hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
@@ -105,6 +110,8 @@ static hg_return_t extra_give(const struct amg_args *args, const void *message,
         memcpy(&header, message, sizeof(header));
         if (header.user_len + args->len > eager_size)
             extra = args->data;
+    } else if (message == NULL && args->len <= eager_size) {
+        extra = NULL;
     }
     *ret_buf = extra;
     if (ret_len != NULL)
@@ -121,12 +128,12 @@ hg_return_t HG_Get_input_buf(
         return place_give(handle,
             HG_Class_get_input_eager_size(handle->info.hg_class), in_buf,
             in_buf_size);
-    if (handle->is_released) {
+    if (handle->in.was_released) {
         AMG_LOG_ERROR(
             "rpc", "HG_Get_input_buf(): the input was released before");
         return HG_FAULT;
     }
-    if (!handle->is_shared)
+    if (!handle->is_shared && handle->arrival != NULL)
         return message_give(
             handle->arrival->data, handle->arrival->len, in_buf, in_buf_size);
     *in_buf = handle->in.data;
@@ -150,7 +157,13 @@ hg_return_t HG_Get_output_buf(
             "rpc", "HG_Get_output_buf(): the call has no reply with arguments");
         return HG_FAULT;
     }
-    return message_give(handle->op.data, handle->op.len, out_buf, out_buf_size);
+    if (handle->has_reply)
+        return message_give(
+            handle->op.data, handle->op.len, out_buf, out_buf_size);
+    *out_buf = handle->out.data;
+    if (out_buf_size != NULL)
+        *out_buf_size = handle->out.len;
+    return HG_SUCCESS;
 }
 
 hg_return_t HG_Get_input_extra_buf(
@@ -181,7 +194,7 @@ hg_return_t HG_Release_input_buf(hg_handle_t handle)
             "handle %p was made by HG_Create(); only targets release input",
             (void *)handle))
         return amg_refusal_end();
-    if (!handle->is_released)
+    if (!handle->in.was_released)
         raw_release(handle);
     return HG_SUCCESS;
 }
@@ -289,7 +302,7 @@ static AMG_INLINE hg_return_t args_get(
     if (rc != HG_SUCCESS)
         return rc;
     args->was_asked = true;
-    if (args->data == NULL && handle->is_released) {
+    if (args->data == NULL && handle->in.was_released) {
         AMG_LOG_ERROR("rpc",
             "the input of RPC id 0x%llx was released before, by "
             "HG_Release_input_buf() or, with release_input_early, by the first "
@@ -361,7 +374,7 @@ hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct)
         return amg_refusal();
     rc = args_get(handle, true, in_struct);
     if (rc == HG_SUCCESS && handle->info.hg_class->plan.release_input_early &&
-        !handle->is_released)
+        !handle->in.was_released)
         raw_release(handle);
     return rc;
 }

@@ -18,6 +18,10 @@ static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
     char text[256];
     hg_return_t rc = HG_SUCCESS;
 
+    if (handle->looped.origin != NULL) {
+        amg_loop_end(handle, ret);
+        return HG_SUCCESS;
+    }
     if (handle->arrival == NULL || handle->arrival->is_one_way)
         return HG_INVALID_ARG;
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
@@ -95,7 +99,10 @@ void amg_respond_refuse(
 
     AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
-        handle->arrival->is_one_way ? "dropped" : HG_Error_to_string(ret));
+        handle->looped.origin == NULL &&
+                (handle->arrival == NULL || handle->arrival->is_one_way)
+            ? "dropped"
+            : HG_Error_to_string(ret));
     code_end(handle, ret);
 }
 

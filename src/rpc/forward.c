@@ -237,6 +237,20 @@ AMG_NOINLINE static hg_return_t forward_any(
     return rc;
 }
 
+/* A call to oneself, without a message where possible. */
+AMG_NOINLINE static hg_return_t forward_to_self(
+    struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
+{
+    bool is_one_way = handle->is_one_way;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!amg_loop_may(handle) || !amg_loop_forward(handle, in_struct, &rc))
+        return forward_any(handle, ep, in_struct);
+    if (is_one_way && rc == HG_SUCCESS)
+        forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
+    return rc;
+}
+
 /* Adds spare references for this call and later ones. */
 AMG_NOINLINE static void spare_make(struct hg_handle *handle)
 {
@@ -277,7 +291,10 @@ hg_return_t HG_Forward(
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);
-    if (!forward_is_empty(handle, in_struct) || !forward_empty_now(handle, ep))
+    if (!AMG_LIKELY(route != AMG_ROUTE_SELF))
+        rc = forward_to_self(handle, ep, in_struct);
+    else if (!forward_is_empty(handle, in_struct) ||
+             !forward_empty_now(handle, ep))
         rc = forward_any(handle, ep, in_struct);
     if (AMG_LIKELY(rc == HG_SUCCESS)) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mercury_class.h"
@@ -76,9 +77,9 @@ static AMG_INLINE void handle_destroy(struct hg_handle *handle)
     struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
     /* Dropped before the answer left: perhaps still on `unanswered`. */
-    if (!AMG_LIKELY(handle->give_up_ns == 0)) {
+    if (!AMG_LIKELY(handle->dropped.give_up_ns == 0)) {
         (void)amg_unanswered_claim(handle);
-        handle->give_up_ns = 0;
+        handle->dropped.give_up_ns = 0;
     }
     if (handle->arrival != NULL)
         amg_handle_release_arrival(handle);
@@ -322,9 +323,9 @@ static void unanswered_add_locked(struct hg_handle *handle)
         amg_role.is_running && amg_role.has_posted ? LATE_MS : SOON_MS;
 
     AMG_ASSERT_HELD(&handle->info.context->rpc->lock);
-    handle->dropped_by =
+    handle->dropped.by =
         amg_role.is_running && !amg_role.has_posted ? &amg_role : NULL;
-    handle->give_up_ns = amg_clock_deadline_ns(ms);
+    handle->dropped.give_up_ns = amg_clock_deadline_ns(ms);
     if (!amg_link_is_listed(&handle->link))
         amg_list_push(&handle->info.context->rpc->unanswered, &handle->link);
 }
@@ -349,7 +350,7 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    look_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
+    look_ns = handle->dropped.by != NULL ? 0 : handle->dropped.give_up_ns;
     amg_lock_unlock(&context->rpc->lock);
     amg_context_look_at(context, look_ns);
     return true;
@@ -404,8 +405,8 @@ static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 {
     switch (amg_handle_state(handle)) {
     case AMG_HANDLE_RUNNING:
-        return handle->give_up_ns <= now_ns ||
-               (handle->dropped_by == &amg_role && !amg_role.is_running);
+        return handle->dropped.give_up_ns <= now_ns ||
+               (handle->dropped.by == &amg_role && !amg_role.is_running);
     case AMG_HANDLE_REPLYING:
         return false;
     default:
@@ -435,7 +436,8 @@ static struct hg_handle *due_take(
     while (link != NULL && due == NULL) {
         struct hg_handle *handle =
             amg_container_of(link, struct hg_handle, link);
-        uint64_t at_ns = handle->dropped_by != NULL ? 0 : handle->give_up_ns;
+        uint64_t at_ns =
+            handle->dropped.by != NULL ? 0 : handle->dropped.give_up_ns;
 
         /* Read first: in REPLYING an operation may take the reference. */
         bool is_over = is_due(handle, now_ns);
@@ -484,4 +486,36 @@ void amg_handles_write_state(hg_context_t *context, struct amg_state *state)
     amg_state_add_list(
         state, "calls whose handles were dropped unanswered", &rpc->unanswered);
     amg_lock_unlock(&rpc->lock);
+}
+
+hg_return_t amg_rpc_context_open(hg_context_t *context)
+{
+    struct amg_rpc_context *rpc = amg_mem_zalloc(sizeof(*rpc));
+
+    if (rpc == NULL)
+        return HG_NOMEM;
+    amg_lock_init(&rpc->lock);
+    amg_list_init(&rpc->ack_waits);
+    amg_list_init(&rpc->early);
+    amg_list_init(&rpc->unanswered);
+    amg_list_init(&rpc->pulls.waiting);
+    rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
+    if (amg_streams_open(rpc) != HG_SUCCESS) {
+        amg_mem_free(rpc);
+        return HG_NOMEM;
+    }
+    context->rpc = rpc;
+    return HG_SUCCESS;
+}
+
+void amg_rpc_context_close(hg_context_t *context)
+{
+    AMG_ASSERT(amg_list_is_empty(&context->rpc->ack_waits));
+    AMG_ASSERT(amg_list_is_empty(&context->rpc->unanswered));
+    AMG_ASSERT(!amg_order_has_lines(context));
+    amg_map_fini(&context->rpc->lines, NULL);
+    amg_map_fini(&context->rpc->acks, NULL);
+    amg_streams_close(context->rpc);
+    amg_mem_free(context->rpc);
+    context->rpc = NULL;
 }

@@ -48,8 +48,9 @@ struct amg_args {
     uint32_t sum;               /* checksum by the sender, if is_summed */
     /* Bits of one byte, which one instruction clears. */
     bool is_summed : 1;
-    bool was_asked : 1; /* HG_Get_input() or HG_Get_output() has run */
-    bool may_free : 1;  /* decoding may have allocated: HG_FREE must follow */
+    bool was_asked : 1;    /* HG_Get_input() or HG_Get_output() has run */
+    bool was_released : 1; /* input: its message was released early */
+    bool may_free : 1; /* decoding may have allocated: HG_FREE must follow */
 };
 
 /* Long arguments of calls that have not run yet; see order.c. */
@@ -59,6 +60,24 @@ struct amg_rpc_pulls {
     uint64_t len;            /* bytes that calls have reserved */
     uint64_t peak;           /* maximum of `len` so far */
     bool is_starting; /* a thread starts pulls; others leave them to it */
+};
+
+/* Of a call whose handle the program destroyed unanswered (handle.c). */
+struct amg_dropped {
+    /* NULL, or the handle was dropped in a callback of that thread, which gives
+     * the call up once the callback has returned. */
+    const struct amg_role *by;
+    uint64_t give_up_ns; /* then any thread gives the call up; 0: not dropped */
+};
+
+/* Of a call of rpc/loop.c. */
+struct amg_looped {
+    /* Target: the handle of the origin, until the call is answered; else NULL.
+     */
+    struct hg_handle *origin;
+    /* Memory of `in` at the target, of `out` at the origin, if they are short.
+     */
+    uint64_t short_args[AMG_SHORT_LEN / sizeof(uint64_t)];
 };
 
 /* The RPC layer's part of a context. */
@@ -96,16 +115,16 @@ struct hg_handle {
     void *raw;
     void *data; /* user data */
     void (*data_free)(void *);
-    /* Of the fields below, amg_handle_create() clears is_released, ret and
-     * callback. The end of the handle, or of an operation, has cleared
-     * is_counted, has_reply, arrival, fetch, link, give_up_ns, `in` and `out`.
+    /* Of the fields below, amg_handle_create() clears ret and callback. The end
+     * of the handle, or of an operation, has cleared is_counted, has_reply,
+     * arrival, is_shared, looped.origin, fetch, link, dropped.give_up_ns, `in`
+     * and `out`.
      * The others keep old values until they are written for the next use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: the arguments must be pulled, or came in a
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
-    bool is_released;    /* target: the message of the input was released */
     bool is_shared;      /* target: one message with several calls; kept[0] of
                           * `arrival` counts the handles that still use it */
     bool has_reply;      /* origin: op.data must be released */
@@ -116,16 +135,14 @@ struct hg_handle {
     void *arg;
     struct amg_args in;
     struct amg_args out;
-    struct amg_arrival *arrival; /* target: the request, until released */
-    struct hg_op_id *fetch;      /* pull in flight; under context->rpc->lock */
+    /* Target: the request, until released; NULL in a call of rpc/loop.c. */
+    struct amg_arrival *arrival;
+    struct amg_looped looped;
+    struct hg_op_id *fetch; /* pull in flight; under context->rpc->lock */
     /* Target: on a list of context->rpc: in ACK_WAIT on `ack_waits`, earlier
      * perhaps on `early`, `pulls.waiting` (rpc/order.c) or `unanswered`. */
     struct amg_link link;
-    /* While on `unanswered`: any thread gives the call up after give_up_ns. If
-     * dropped_by is not NULL, the handle was dropped in a callback of that
-     * thread, which gives the call up once the callback has returned. */
-    const struct amg_role *dropped_by;
-    uint64_t give_up_ns;
+    struct amg_dropped dropped; /* while on `unanswered` */
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
     uint64_t ask_ns;      /* time of the next probe */
@@ -275,7 +292,6 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
         return NULL;
     AMG_ASSERT(!amg_link_is_listed(&handle->link));
     /* Single stores: gcc would turn a memset() into one slow instruction. */
-    handle->is_released = false;
     handle->ret = HG_SUCCESS;
     handle->callback = NULL;
     if (AMG_LIKELY(!handle->keeps_data)) {
@@ -308,6 +324,7 @@ static inline void amg_args_release(struct amg_args *args)
     args->len = 0;
     args->is_summed = false;
     args->was_asked = false;
+    args->was_released = false;
     args->may_free = false;
 }
 
@@ -334,8 +351,12 @@ static inline void amg_handle_release_arrival(struct hg_handle *handle)
     struct amg_arrival *arrival = handle->arrival;
 
     handle->arrival = NULL;
-    if (AMG_LIKELY(!handle->is_shared) || amg_arrival_leave(arrival, 1))
-        ep->transport->msg.release(ep, arrival);
+    if (!AMG_LIKELY(!handle->is_shared)) {
+        handle->is_shared = false;
+        if (!amg_arrival_leave(arrival, 1))
+            return;
+    }
+    ep->transport->msg.release(ep, arrival);
 }
 
 /* Releases the encoded arguments of a call both ways, and the message of its
@@ -403,6 +424,34 @@ bool amg_pulls_add(struct hg_handle *handle);
 void amg_pulls_end(struct hg_handle *handle);
 /* Refuses the requests that still wait for room, as the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
+
+/* Makes the target's handle of a call of rpc/loop.c; NULL: no memory. The
+ * caller sets id, is_one_way and the arguments. */
+struct hg_handle *amg_serve_make(
+    hg_context_t *context, struct amg_peer *self, struct amg_rpc *rpc);
+/* Queues a call of rpc/loop.c for its handler. */
+void amg_serve_looped(struct hg_handle *handle);
+
+/* May the call that the handle is about to make go without a message? */
+bool amg_loop_may(const struct hg_handle *origin);
+/* Makes that call; the origin is in POSTED. False: no memory for its target's
+ * handle, and nothing has changed. `*ret`: HG_SUCCESS, or an error of the
+ * encoding; after HG_SUCCESS the origin may have been destroyed. */
+bool amg_loop_forward(
+    struct hg_handle *origin, void *in_struct, hg_return_t *ret);
+/* Encodes the output of such a call for its origin. */
+hg_return_t amg_loop_encode_output(struct hg_handle *target, void *out_struct);
+/* Ends such a call at its origin. */
+static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
+{
+    struct hg_handle *origin = target->looped.origin;
+
+    AMG_ASSERT(origin != NULL);
+    target->looped.origin = NULL;
+    origin->op.ret = ret;
+    amg_counters_add(&origin->info.context->counters, AMG_COUNT_REPLIES_CAME);
+    origin->op.step(&origin->op);
+}
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(

@@ -490,6 +490,28 @@ AMG_NOINLINE static hg_return_t respond_any(
     return rc;
 }
 
+/* Answers a call of rpc/loop.c. */
+AMG_NOINLINE static hg_return_t respond_looped(
+    struct hg_handle *handle, void *out_struct)
+{
+    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+    hg_return_t rc = amg_loop_encode_output(handle, out_struct);
+
+    if (!AMG_LIKELY(rc == HG_SUCCESS))
+        return rc;
+    amg_loop_end(handle, HG_SUCCESS);
+    if (AMG_LIKELY(handle->callback == NULL)) {
+        respond_left(handle, is_claimed);
+        return HG_SUCCESS;
+    }
+    (void)amg_refs_take_spare(&handle->spare); /* for the callback */
+    amg_context_enter(handle->info.context);
+    handle->entry.run = respond_run;
+    handle->entry.is_incoming = amg_role.is_serving;
+    respond_end(handle, HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
 /* May the call be answered now? If so, claims the answer for the caller. */
 static hg_return_t respond_begin(struct hg_handle *handle)
 {
@@ -538,8 +560,10 @@ hg_return_t HG_Respond(
     ep = amg_handle_ep(handle);
     handle->callback = callback;
     handle->arg = arg;
-    if (!respond_is_empty(handle, callback, out_struct) ||
-        !respond_empty_now(handle, ep))
+    if (!AMG_LIKELY(handle->looped.origin == NULL))
+        rc = respond_looped(handle, out_struct);
+    else if (!respond_is_empty(handle, callback, out_struct) ||
+             !respond_empty_now(handle, ep))
         rc = respond_any(handle, ep, out_struct);
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         handle->ret = rc;

@@ -312,23 +312,53 @@ static inline bool is_plain(
            atomic_load_explicit(&context->gates, memory_order_acquire) == 0;
 }
 
-/* Makes the handle of a request; NULL: no memory. */
-static AMG_INLINE struct hg_handle *handle_make(hg_context_t *context,
-    unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
+static AMG_INLINE struct hg_handle *incoming_make(
+    hg_context_t *context, struct amg_rpc *rpc)
 {
     struct hg_handle *handle = amg_handle_create(context, true);
 
     if (!AMG_LIKELY(handle != NULL))
         return NULL;
-    handle->arrival = arrival;
-    handle->is_shared = false;
     handle->on_unanswered_end = amg_respond_for_user;
-    handle->info.context_id = arrival->origin_context;
-    amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
     handle->info.addr = &handle->addr;
     handle->entry.run = serve_run;
     handle->entry.is_incoming = true;
     handle->rpc = rpc;
+    return handle;
+}
+
+struct hg_handle *amg_serve_make(
+    hg_context_t *context, struct amg_peer *self, struct amg_rpc *rpc)
+{
+    struct hg_handle *handle = incoming_make(context, rpc);
+
+    if (!AMG_LIKELY(handle != NULL))
+        return NULL;
+    handle->info.context_id = context->id;
+    amg_addr_borrow(context->cls, AMG_ROUTE_SELF, self, &handle->addr);
+    handle->is_long = false;
+    return handle;
+}
+
+void amg_serve_looped(struct hg_handle *handle)
+{
+    if (AMG_LIKELY(amg_handle_is_created(handle)))
+        serve_queue(handle);
+    else
+        serve_created(handle);
+}
+
+/* Makes the handle of a request; NULL: no memory. */
+static AMG_INLINE struct hg_handle *handle_make(hg_context_t *context,
+    unsigned route, struct amg_arrival *arrival, struct amg_rpc *rpc)
+{
+    struct hg_handle *handle = incoming_make(context, rpc);
+
+    if (!AMG_LIKELY(handle != NULL))
+        return NULL;
+    handle->arrival = arrival;
+    handle->info.context_id = arrival->origin_context;
+    amg_addr_borrow(context->cls, route, arrival->from, &handle->addr);
     handle->is_one_way = arrival->is_one_way;
     handle->is_long = arrival->is_long;
     return handle;
@@ -631,38 +661,6 @@ void amg_serve_arrived(
         serve_found(context, route, arrival, rpc);
     else
         serve_searched(context, route, arrival);
-}
-
-hg_return_t amg_rpc_context_open(hg_context_t *context)
-{
-    struct amg_rpc_context *rpc = amg_mem_zalloc(sizeof(*rpc));
-
-    if (rpc == NULL)
-        return HG_NOMEM;
-    amg_lock_init(&rpc->lock);
-    amg_list_init(&rpc->ack_waits);
-    amg_list_init(&rpc->early);
-    amg_list_init(&rpc->unanswered);
-    amg_list_init(&rpc->pulls.waiting);
-    rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
-    if (amg_streams_open(rpc) != HG_SUCCESS) {
-        amg_mem_free(rpc);
-        return HG_NOMEM;
-    }
-    context->rpc = rpc;
-    return HG_SUCCESS;
-}
-
-void amg_rpc_context_close(hg_context_t *context)
-{
-    AMG_ASSERT(amg_list_is_empty(&context->rpc->ack_waits));
-    AMG_ASSERT(amg_list_is_empty(&context->rpc->unanswered));
-    AMG_ASSERT(!amg_order_has_lines(context));
-    amg_map_fini(&context->rpc->lines, NULL);
-    amg_map_fini(&context->rpc->acks, NULL);
-    amg_streams_close(context->rpc);
-    amg_mem_free(context->rpc);
-    context->rpc = NULL;
 }
 
 const struct amg_rpc_handle_ops amg_serve_handle_ops = {

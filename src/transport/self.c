@@ -448,6 +448,7 @@ static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_target to,
 const struct amg_transport amg_self_transport = {
     .name = "self",
     .schemes = "self na+self",
+    .is_clear = amg_self_is_clear,
     .domain =
         {
             .open = self_domain_open,

@@ -163,6 +163,7 @@ bool amg_self_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
     const void *bytes, uint32_t len);
 hg_return_t amg_self_send_ack(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op);
+bool amg_self_is_clear(struct amg_ep *ep);
 void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival);
 void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op);
 

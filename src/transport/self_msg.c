@@ -408,6 +408,17 @@ void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
     msg_free(msg);
 }
 
+bool amg_self_is_clear(struct amg_ep *ep)
+{
+    struct amg_self_msgs *msgs = amg_self_ep_of(ep)->msgs;
+    bool is_clear = false;
+
+    amg_bias_lock(&msgs->lock);
+    is_clear = msgs->peer.unanswered == 0 && msgs->peer.waiting == NULL;
+    amg_bias_unlock(&msgs->lock);
+    return is_clear;
+}
+
 hg_return_t amg_self_cancel(struct amg_ep *ep, struct amg_op *op)
 {
     struct amg_self_msgs *msgs = amg_self_ep_of(ep)->msgs;

@@ -86,7 +86,7 @@ static void test_calls(struct api *api, unsigned count, const char *words)
 {
     struct api_call calls[CALLS];
     hg_handle_t handles[CALLS];
-    unsigned most = count < CREDITS ? count : CREDITS;
+    unsigned most = count < CREDITS || api->is_alone ? count : CREDITS;
 
     keep_all(api);
     for (unsigned i = 0; i < count; i++) {
@@ -94,8 +94,10 @@ static void test_calls(struct api *api, unsigned count, const char *words)
         api_forward(api, handles[i], NULL, &calls[i]);
     }
     UNTIL(api, kept_count == most);
-    expect_named(api, words);
-    expect_named(api, "unanswered calls");
+    if (!api->is_alone) { /* a call to oneself takes no credit */
+        expect_named(api, words);
+        expect_named(api, "unanswered calls");
+    }
     expect_named(api, "calls of peers being handled, or kept by the program");
     CHECK(api, amalgam_write_state(api->cls, NULL) >= count);
     end_all(api);
@@ -195,7 +197,9 @@ static void test(struct api *api)
         "requests waiting for a credit or room 6, credits taken 4 of 4");
     if (!api->is_alone) /* a call to oneself cannot be cancelled */
         test_ended(api, call_id, "cancelled calls not answered 1");
-    test_ended(api, one_way_id, "one-way calls not known to be handled 1");
+    test_ended(api, one_way_id,
+        api->is_alone ? "kept by the program 1"
+                      : "one-way calls not known to be handled 1");
     test_transfer(api, bytes);
     test_from_another_thread(api);
     free(bytes);

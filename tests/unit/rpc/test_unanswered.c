@@ -35,15 +35,7 @@ static hg_return_t serve(hg_handle_t handle)
 /* As that thread does, without a reference of its own. */
 static void answer_leaves(struct hg_handle *handle)
 {
-    struct amg_ep *ep = amg_handle_ep(handle);
-    struct amg_buf *buf = NULL;
-
-    assert_int_equal(
-        ep->transport->msg.get_buf(ep, handle->addr.peer, &buf), HG_SUCCESS);
-    amg_header_write_reply(buf->data, 0, HG_SUCCESS, 0);
-    assert_int_equal(ep->transport->msg.send_reply(
-                         ep, handle->arrival, buf, AMG_HEADER_LEN, NULL),
-        HG_SUCCESS);
+    amg_loop_end(handle, HG_SUCCESS);
     amg_handle_set_state(handle, AMG_HANDLE_ANSWERED);
 }
 

@@ -67,10 +67,11 @@ int amg_file_make(const char *folder, uint64_t len);
 /* Role of the calling thread, and its current work. */
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
-    bool polls_always; /* until its class closes, whatever the program does */
-    bool is_serving;   /* runs a handler, or a callback that follows from one */
-    bool is_running;   /* runs a callback of the program */
-    bool has_posted;   /* posted operations since the callback began; a hint */
+    const void *serves; /* the context whose progress thread this is, or NULL */
+    bool polls_always;  /* until its class closes, whatever the program does */
+    bool is_serving; /* runs a handler, or a callback that follows from one */
+    bool is_running; /* runs a callback of the program */
+    bool has_posted; /* posted operations since the callback began; a hint */
 };
 
 extern _Thread_local struct amg_role amg_role

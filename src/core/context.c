@@ -16,10 +16,12 @@ static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
 /* After a push to `incoming`: wakes the threads that may run the entry. The
- * progress thread wakes none, since it will run the entry itself. */
+ * progress thread of the context wakes none, since it will run the entry
+ * itself; that of another context may push, too: its handlers call this
+ * context. */
 static void apart_tell(hg_context_t *context)
 {
-    if (!amg_role.is_library_thread)
+    if (amg_role.serves != context)
         amg_cq_wake(&context->cq);
 }
 

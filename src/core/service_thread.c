@@ -65,6 +65,7 @@ static void *thread_main(void *arg)
     mine = arg;
     slot = &mine->context->cls->progress_config.placement->slot;
     amg_role.is_library_thread = true;
+    amg_role.serves = mine->context;
     amg_role.polls_always = true;
     /* A thread whose core the system refuses runs on shared cores. */
     progress_thread_run(mine,

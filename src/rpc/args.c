@@ -50,13 +50,8 @@ static bool input_move(struct amg_args *args)
  * other message is needed for the reply. Long arguments stay available. */
 static void raw_release(struct hg_handle *handle)
 {
-    bool is_short = handle->in.extra == NULL;
-
-    if (handle->arrival == NULL) /* of rpc/loop.c */
-        is_short = handle->in.len <=
-                   HG_Class_get_input_eager_size(handle->info.hg_class);
     handle->in.was_released = true;
-    if (is_short && !input_is_long(handle))
+    if (handle->in.extra == NULL && !input_is_long(handle))
         handle->in.data = NULL;
     if (handle->arrival == NULL || !handle->arrival->is_one_way)
         return; /* the driver needs the message to address the reply */
@@ -99,7 +94,7 @@ static hg_return_t message_give(
 
 /* Returns the arguments that did not fit into an eager message beside the
  * user's header: they were pulled, `message` had more room (transport.h,
- * AMG_ROOM_FACTOR), or rpc/loop.c brought them without a message. */
+ * AMG_ROOM_FACTOR), or rpc/forward.c brought them without a message. */
 static hg_return_t extra_give(const struct amg_args *args, const void *message,
     hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
@@ -325,8 +320,9 @@ static AMG_INLINE hg_return_t args_get(
             (unsigned long long)args->len, (unsigned long long)handle->info.id);
         return rc;
     }
-    atomic_fetch_add_explicit(
-        &handle->refs, AMG_HANDLE_GOT, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&handle->refs, AMG_HANDLE_GOT,
+            memory_order_relaxed) < AMG_HANDLE_GOT)
+        args->may_free = false;
     rc = args_decode(handle, wants_input, HG_DECODE, user);
     if (rc != HG_SUCCESS) {
         AMG_LOG_ERROR("rpc",

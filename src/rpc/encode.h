@@ -142,21 +142,21 @@ static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
     uint32_t cap = AMG_SHORT_LEN;
     hg_return_t rc = HG_SUCCESS;
 
-    AMG_ASSERT(handle->is_incoming == is_reply);
     args->len = 0;
     message->buf = NULL;
     message->flags = 0;
     message->user_len = is_reply ? rpcs->out_offset : rpcs->in_offset;
     message->len = AMG_HEADER_LEN + message->user_len;
-    if (!AMG_LIKELY(may_go_now && proc_cb != NULL && user != NULL &&
-                    atomic_load_explicit(was_short, memory_order_relaxed) &&
-                    amg_rpc_is_plain(rpcs))) {
+    if (!AMG_LIKELY(may_go_now && amg_rpc_is_plain(rpcs) &&
+                    atomic_load_explicit(was_short, memory_order_relaxed))) {
         rc = amg_rpc_get_buf(handle, message);
-        if (rc != HG_SUCCESS || proc_cb == NULL || user == NULL)
+        if (rc != HG_SUCCESS)
             return rc;
         room = (char *)message->buf->data + message->len;
         cap = amg_message_args_cap(handle, message);
     }
+    if (proc_cb == NULL || user == NULL)
+        return HG_SUCCESS;
     amg_proc_init(&encoding->proc, handle->info.hg_class, room, cap, HG_ENCODE);
     encoding->proc.handle = handle;
     encoding->proc.flags = amg_encoding_flags(handle);

@@ -202,6 +202,43 @@ static inline bool forward_empty_now(
         AMG_HEADER_LEN, !handle->is_one_way, &handle->op);
 }
 
+/* Calls of a context to itself whose input is short, without a message: the
+ * arguments move into the handle that receives them, and that handle goes
+ * straight to the completion queue.
+ *
+ *  - Nothing is lost: the handle of the target has a pointer to the handle of
+ *    the origin, which amg_loop_end() takes when the call is answered. The
+ *    answer's reference (handle.c) makes sure that somebody answers: the
+ *    program, or the library in its place. Meanwhile the operation of the
+ *    origin holds a reference to the origin's handle.
+ *  - Calls begin in order: the completion queue keeps the order, and a call
+ *    takes this way only while no earlier call of this process to itself is a
+ *    message that waits in the driver, and none waits in order.c. One-way calls
+ *    without a handle are messages, as are calls to another context.
+ *  - Nothing waits: there are no credits, as the memory of a call is that of
+ *    its two handles, one of which the program has made. HG_Trigger() ends:
+ *    calls made by callbacks are messages, which wait for progress.
+ *
+ * Other calls to oneself are messages, too: if the input is not short, or was
+ * not the last time (encode.h), the class has checksums, a header of the
+ * program or no_loopback, the context receives no more, the RPC has no handler
+ * here or one that takes no handle, or there is no memory for the target's
+ * handle. */
+
+/* May the call, whose input is short, go without a message? */
+static bool loop_may(const struct hg_handle *origin)
+{
+    const hg_context_t *context = origin->info.context;
+    struct amg_ep *ep = amg_handle_ep(origin);
+    const struct amg_rpc *rpc = origin->rpc;
+
+    return !amg_role.is_running && origin->info.context_id == context->id &&
+           rpc->callback != NULL && rpc->oneway == NULL &&
+           amg_rpc_find(context->cls, rpc->id) == rpc &&
+           ep->transport->is_clear(ep) &&
+           atomic_load_explicit(&context->gates, memory_order_acquire) == 0;
+}
+
 /* Encodes any request and sends it. */
 AMG_NOINLINE static hg_return_t forward_any(
     struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
@@ -217,6 +254,12 @@ AMG_NOINLINE static hg_return_t forward_any(
     if (handle->is_one_way)
         message->flags |= AMG_HEADER_ONE_WAY;
     if (AMG_LIKELY(message->buf == NULL)) {
+        if (!AMG_LIKELY(handle->addr.route != AMG_ROUTE_SELF) &&
+            loop_may(handle) && amg_serve_to_self(handle, &message->now[2])) {
+            if (!wants_reply)
+                forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
+            return HG_SUCCESS;
+        }
         amg_header_write_request(message->now, message->flags, handle->info.id);
         if (AMG_LIKELY(ep->transport->msg.request_now(
                 ep, to, message->now, message->len, wants_reply, &handle->op)))
@@ -234,20 +277,6 @@ AMG_NOINLINE static hg_return_t forward_any(
         ep, to, message->buf, message->len, wants_reply, &handle->op);
     if (rc != HG_SUCCESS)
         amg_rpc_put_buf(handle, message);
-    return rc;
-}
-
-/* A call to oneself, without a message where possible. */
-AMG_NOINLINE static hg_return_t forward_to_self(
-    struct hg_handle *handle, struct amg_ep *ep, void *in_struct)
-{
-    bool is_one_way = handle->is_one_way;
-    hg_return_t rc = HG_SUCCESS;
-
-    if (!amg_loop_may(handle) || !amg_loop_forward(handle, in_struct, &rc))
-        return forward_any(handle, ep, in_struct);
-    if (is_one_way && rc == HG_SUCCESS)
-        forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
     return rc;
 }
 
@@ -291,10 +320,8 @@ hg_return_t HG_Forward(
     if (!AMG_LIKELY(amg_refs_take_spare(&handle->spare)))
         spare_make(handle);
     amg_context_enter(context);
-    if (!AMG_LIKELY(route != AMG_ROUTE_SELF))
-        rc = forward_to_self(handle, ep, in_struct);
-    else if (!forward_is_empty(handle, in_struct) ||
-             !forward_empty_now(handle, ep))
+    if (!AMG_LIKELY(route != AMG_ROUTE_SELF) ||
+        !forward_is_empty(handle, in_struct) || !forward_empty_now(handle, ep))
         rc = forward_any(handle, ep, in_struct);
     if (AMG_LIKELY(rc == HG_SUCCESS)) {
         amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
@@ -331,7 +358,8 @@ hg_return_t HG_Cancel(hg_handle_t handle)
         enum amg_handle_state state = amg_handle_state(handle);
 
         if (state == AMG_HANDLE_ACK_WAIT ||
-            (state == AMG_HANDLE_REPLYING && handle->callback != NULL))
+            (state == AMG_HANDLE_REPLYING && handle->callback != NULL &&
+                handle->arrival != NULL))
             amg_respond_cancel(handle);
         return HG_SUCCESS;
     }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/map.h"
@@ -50,7 +51,9 @@ struct amg_args {
     bool is_summed : 1;
     bool was_asked : 1;    /* HG_Get_input() or HG_Get_output() has run */
     bool was_released : 1; /* input: its message was released early */
-    bool may_free : 1; /* decoding may have allocated: HG_FREE must follow */
+    /* Decoding may have allocated, so HG_FREE must follow; reset by the first
+     * decoding after all decoded structs were freed. */
+    bool may_free : 1;
 };
 
 /* Long arguments of calls that have not run yet; see order.c. */
@@ -70,7 +73,7 @@ struct amg_dropped {
     uint64_t give_up_ns; /* then any thread gives the call up; 0: not dropped */
 };
 
-/* Of a call of rpc/loop.c. */
+/* Of a call of rpc/forward.c. */
 struct amg_looped {
     /* Target: the handle of the origin, until the call is answered; else NULL.
      */
@@ -135,7 +138,7 @@ struct hg_handle {
     void *arg;
     struct amg_args in;
     struct amg_args out;
-    /* Target: the request, until released; NULL in a call of rpc/loop.c. */
+    /* Target: the request, until released; NULL in a call of rpc/forward.c. */
     struct amg_arrival *arrival;
     struct amg_looped looped;
     struct hg_op_id *fetch; /* pull in flight; under context->rpc->lock */
@@ -325,7 +328,6 @@ static inline void amg_args_release(struct amg_args *args)
     args->is_summed = false;
     args->was_asked = false;
     args->was_released = false;
-    args->may_free = false;
 }
 
 static inline struct amg_ep *amg_handle_ep(const struct hg_handle *handle)
@@ -425,22 +427,21 @@ void amg_pulls_end(struct hg_handle *handle);
 /* Refuses the requests that still wait for room, as the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
-/* Makes the target's handle of a call of rpc/loop.c; NULL: no memory. The
- * caller sets id, is_one_way and the arguments. */
-struct hg_handle *amg_serve_make(
-    hg_context_t *context, struct amg_peer *self, struct amg_rpc *rpc);
-/* Queues a call of rpc/loop.c for its handler. */
-void amg_serve_looped(struct hg_handle *handle);
+/* Calls to oneself without a message: see rpc/forward.c. */
 
-/* May the call that the handle is about to make go without a message? */
-bool amg_loop_may(const struct hg_handle *origin);
-/* Makes that call; the origin is in POSTED. False: no memory for its target's
- * handle, and nothing has changed. `*ret`: HG_SUCCESS, or an error of the
- * encoding; after HG_SUCCESS the origin may have been destroyed. */
-bool amg_loop_forward(
-    struct hg_handle *origin, void *in_struct, hg_return_t *ret);
-/* Encodes the output of such a call for its origin. */
-hg_return_t amg_loop_encode_output(struct hg_handle *target, void *out_struct);
+/* Copies short arguments, AMG_SHORT_LEN bytes, into the handle that gets them.
+ */
+static inline void amg_loop_bring(
+    struct hg_handle *to, struct amg_args *args, const uint64_t *words)
+{
+    memcpy(to->looped.short_args, words, AMG_SHORT_LEN);
+    args->data = to->looped.short_args;
+}
+/* Queues such a call for its handler, with AMG_SHORT_LEN bytes of encoded
+ * input, of which origin->in.len count. False: no memory, and nothing has
+ * changed. The origin is in POSTED before, and may have been destroyed after.
+ */
+bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input);
 /* Ends such a call at its origin. */
 static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
 {
@@ -477,6 +478,11 @@ void amg_streams_close(struct amg_rpc_context *rpc);
 hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
+
+/* HG_Respond() for a handle of an incoming call, for a caller that waits for
+ * the callback. `*is_over`: the answer has left, and no callback follows. */
+hg_return_t amg_respond(struct hg_handle *handle, hg_cb_t callback, void *arg,
+    void *out_struct, bool *is_over);
 
 /* Answers a call with a code and no arguments, and counts the reply. */
 hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);

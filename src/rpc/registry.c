@@ -79,6 +79,8 @@ static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
     rpc->out_proc = wanted->out_proc;
     rpc->callback = wanted->callback;
     rpc->oneway = wanted->oneway;
+    rpc->in_was_short = true;
+    rpc->out_was_short = true;
 }
 
 /* Reuses the struct of a deregistered RPC, but only with the same functions:

@@ -28,8 +28,9 @@ struct amg_rpc {
     atomic_bool is_one_way; /* has no response; publishes no other field */
     _Atomic(void *) data;   /* user data; calls may come before it is set */
     void (*data_free)(void *);
-    /* Were the last arguments short enough for a message without a buffer
-     * (encode.c)? A guess, which any thread that encodes may write: relaxed. */
+    /* Were the last arguments short, and did their proc not ask for the room
+     * (encode.h)? True at first; a guess of any thread that encodes:
+     * relaxed. */
     atomic_bool in_was_short;
     atomic_bool out_was_short;
 };

@@ -461,59 +461,103 @@ static inline bool respond_empty_now(
     return respond_now(handle, ep, head, AMG_HEADER_LEN);
 }
 
-/* Encodes any answer and sends it. */
-AMG_NOINLINE static hg_return_t respond_any(
-    struct hg_handle *handle, struct amg_ep *ep, void *out_struct)
+/* Moves an output of a call of rpc/forward.c that got a buffer, or is exposed,
+ * to the handle of the origin. */
+static hg_return_t looped_move(
+    struct hg_handle *handle, const struct amg_message *message)
+{
+    struct amg_args *from = &handle->out;
+    struct amg_args *to = &handle->looped.origin->out;
+    const char *bytes = (char *)message->buf->data + message->len - from->len;
+
+    if (from->extra == NULL) {
+        to->extra = amg_mem_alloc(from->len + 1); /* perhaps no bytes */
+        if (to->extra == NULL)
+            return HG_NOMEM;
+        memcpy(to->extra, bytes, from->len);
+    } else {
+        to->extra = from->extra;
+        to->extra_bulk = from->extra_bulk;
+        from->extra = NULL;
+        from->extra_bulk = NULL;
+    }
+    to->data = to->extra;
+    amg_rpc_put_buf(handle, message);
+    return HG_SUCCESS;
+}
+
+/* Gives an encoded answer to the origin of a call of rpc/forward.c. */
+AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
+    const struct amg_message *message, bool has_callback)
+{
+    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+    struct hg_handle *origin = handle->looped.origin;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (AMG_LIKELY(message->buf == NULL))
+        amg_loop_bring(origin, &origin->out, &message->now[2]);
+    else
+        rc = looped_move(handle, message);
+    if (rc != HG_SUCCESS)
+        return rc;
+    origin->out.len = handle->out.len;
+    amg_loop_end(handle, HG_SUCCESS);
+    if (AMG_LIKELY(!has_callback)) {
+        respond_left(handle, is_claimed);
+        return HG_SUCCESS;
+    }
+    (void)amg_refs_take_spare(&handle->spare); /* for the callback */
+    amg_context_enter(handle->info.context);
+    respond_end(handle, HG_SUCCESS);
+    return HG_SUCCESS;
+}
+
+/* Encodes any answer and sends it. With `is_over` the answer may leave at once,
+ * as without a callback: then `*is_over` is set, and no callback follows. */
+AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
+    struct amg_ep *ep, void *out_struct, bool *is_over)
 {
     struct amg_encoding encoding;
     struct amg_message *message = &encoding.message;
-    hg_return_t rc = amg_rpc_encode(
-        &encoding, handle, true, out_struct, handle->callback == NULL);
+    bool may_go_now = handle->callback == NULL || is_over != NULL ||
+                      handle->looped.origin != NULL;
+    hg_return_t rc =
+        amg_rpc_encode(&encoding, handle, true, out_struct, may_go_now);
 
     if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
+    handle->entry.run = respond_run;
+    handle->entry.is_incoming = amg_role.is_serving;
+    if (!AMG_LIKELY(handle->looped.origin == NULL)) {
+        if (is_over != NULL)
+            *is_over = true;
+        rc = respond_looped(
+            handle, message, handle->callback != NULL && is_over == NULL);
+        goto check;
+    }
     if (AMG_LIKELY(message->buf == NULL)) {
-        if (AMG_LIKELY(respond_now(handle, ep, message->now, message->len)))
+        if (AMG_LIKELY(respond_now(handle, ep, message->now, message->len))) {
+            if (is_over != NULL)
+                *is_over = true;
             return HG_SUCCESS;
+        }
         rc = amg_rpc_move_to_buf(handle, message);
         if (rc != HG_SUCCESS)
             return rc;
     }
-    handle->entry.run = respond_run;
-    handle->entry.is_incoming = amg_role.is_serving;
     handle->token = 0;
     rc = respond_post(handle, message);
-    if (rc != HG_SUCCESS) {
+
+check:
+    if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         amg_args_release(&handle->out);
         amg_rpc_put_buf(handle, message);
     }
     return rc;
 }
 
-/* Answers a call of rpc/loop.c. */
-AMG_NOINLINE static hg_return_t respond_looped(
-    struct hg_handle *handle, void *out_struct)
-{
-    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
-    hg_return_t rc = amg_loop_encode_output(handle, out_struct);
-
-    if (!AMG_LIKELY(rc == HG_SUCCESS))
-        return rc;
-    amg_loop_end(handle, HG_SUCCESS);
-    if (AMG_LIKELY(handle->callback == NULL)) {
-        respond_left(handle, is_claimed);
-        return HG_SUCCESS;
-    }
-    (void)amg_refs_take_spare(&handle->spare); /* for the callback */
-    amg_context_enter(handle->info.context);
-    handle->entry.run = respond_run;
-    handle->entry.is_incoming = amg_role.is_serving;
-    respond_end(handle, HG_SUCCESS);
-    return HG_SUCCESS;
-}
-
 /* May the call be answered now? If so, claims the answer for the caller. */
-static hg_return_t respond_begin(struct hg_handle *handle)
+static AMG_INLINE hg_return_t respond_begin(struct hg_handle *handle)
 {
     if (!amg_handle_expects_answer(handle)) {
         AMG_LOG_ERROR("rpc", "RPC id 0x%" PRIx64 " is one-way: no answer",
@@ -537,22 +581,17 @@ static hg_return_t respond_begin(struct hg_handle *handle)
     return HG_SUCCESS;
 }
 
-hg_return_t HG_Respond(
-    hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
+/* Answers the call of an existing handle; `is_over` as in amg_respond(), or
+ * NULL. */
+static AMG_INLINE hg_return_t respond(struct hg_handle *handle,
+    hg_cb_t callback, void *arg, void *out_struct, bool *is_over)
 {
+    hg_context_t *context = handle->info.context;
     struct amg_ep *ep = NULL;
-    hg_context_t *context = NULL;
     unsigned route = 0;
-    hg_return_t rc = HG_SUCCESS;
+    hg_return_t rc = amg_context_send_before(context);
 
-    if (!AMG_HANDLE_EXISTS(handle) || !AMG_CONTRACT(handle->is_incoming,
-                                          "handle %p was made by HG_Create(); "
-                                          "only the target of a call responds",
-                                          (void *)handle))
-        return amg_refusal();
-    context = handle->info.context;
-    rc = amg_context_send_before(context); /* refuses an inherited context */
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) /* else the context is inherited */
         rc = respond_begin(handle);
     if (rc != HG_SUCCESS)
         return rc;
@@ -560,11 +599,10 @@ hg_return_t HG_Respond(
     ep = amg_handle_ep(handle);
     handle->callback = callback;
     handle->arg = arg;
-    if (!AMG_LIKELY(handle->looped.origin == NULL))
-        rc = respond_looped(handle, out_struct);
-    else if (!respond_is_empty(handle, callback, out_struct) ||
-             !respond_empty_now(handle, ep))
-        rc = respond_any(handle, ep, out_struct);
+    if (is_over != NULL || !AMG_LIKELY(handle->looped.origin == NULL) ||
+        !respond_is_empty(handle, callback, out_struct) ||
+        !respond_empty_now(handle, ep))
+        rc = respond_any(handle, ep, out_struct, is_over);
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         handle->ret = rc;
         amg_unanswered_again(handle);
@@ -573,6 +611,24 @@ hg_return_t HG_Respond(
     amg_counters_add(&context->counters, AMG_COUNT_REPLIES_SENT);
     amg_context_posted(context, route);
     return HG_SUCCESS;
+}
+
+hg_return_t HG_Respond(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    if (!AMG_HANDLE_EXISTS(handle) || !AMG_CONTRACT(handle->is_incoming,
+                                          "handle %p was made by HG_Create(); "
+                                          "only the target of a call responds",
+                                          (void *)handle))
+        return amg_refusal();
+    return respond(handle, callback, arg, out_struct, NULL);
+}
+
+hg_return_t amg_respond(struct hg_handle *handle, hg_cb_t callback, void *arg,
+    void *out_struct, bool *is_over)
+{
+    *is_over = false;
+    return respond(handle, callback, arg, out_struct, is_over);
 }
 
 void amg_respond_take_ack(

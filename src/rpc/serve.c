@@ -327,25 +327,29 @@ static AMG_INLINE struct hg_handle *incoming_make(
     return handle;
 }
 
-struct hg_handle *amg_serve_make(
-    hg_context_t *context, struct amg_peer *self, struct amg_rpc *rpc)
+bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input)
 {
-    struct hg_handle *handle = incoming_make(context, rpc);
+    hg_context_t *context = origin->info.context;
+    struct hg_handle *target = incoming_make(context, origin->rpc);
 
-    if (!AMG_LIKELY(handle != NULL))
-        return NULL;
-    handle->info.context_id = context->id;
-    amg_addr_borrow(context->cls, AMG_ROUTE_SELF, self, &handle->addr);
-    handle->is_long = false;
-    return handle;
-}
-
-void amg_serve_looped(struct hg_handle *handle)
-{
-    if (AMG_LIKELY(amg_handle_is_created(handle)))
-        serve_queue(handle);
+    if (!AMG_LIKELY(target != NULL))
+        return false;
+    target->info.context_id = context->id;
+    target->info.id = origin->info.id;
+    amg_addr_borrow(
+        context->cls, AMG_ROUTE_SELF, origin->addr.peer, &target->addr);
+    target->is_long = false;
+    target->is_one_way = origin->is_one_way;
+    if (AMG_LIKELY(!target->is_one_way))
+        target->looped.origin = origin;
+    target->in.len = origin->in.len;
+    amg_loop_bring(target, &target->in, input);
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
+    if (AMG_LIKELY(amg_handle_is_created(target)))
+        serve_queue(target);
     else
-        serve_created(handle);
+        serve_created(target);
+    return true;
 }
 
 /* Makes the handle of a request; NULL: no memory. */

@@ -489,7 +489,7 @@ const struct amg_transport amg_self_transport = {
             .send_reply = amg_self_send_reply,
             .request_now = amg_self_request_now,
             .send_ack = amg_self_send_ack,
-            .reply_now = amg_self_reply_now,
+            .reply_now = amg_reply_by_buf,
             .release = amg_self_release,
             .release_reply = amg_self_release_reply,
         },

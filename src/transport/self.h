@@ -159,8 +159,6 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     struct amg_op *op);
 bool amg_self_request_now(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, bool wants_reply, struct amg_op *op);
-bool amg_self_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
-    const void *bytes, uint32_t len);
 hg_return_t amg_self_send_ack(struct amg_ep *ep, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op);
 bool amg_self_is_clear(struct amg_ep *ep);

@@ -371,17 +371,6 @@ hg_return_t amg_self_send_reply(struct amg_ep *ep,
     return HG_SUCCESS;
 }
 
-bool amg_self_reply_now(struct amg_ep *ep, const struct amg_arrival *arrival,
-    const void *bytes, uint32_t len)
-{
-    struct self_msg *reply = msg_make(ep, bytes);
-
-    if (!AMG_LIKELY(reply != NULL))
-        return false;
-    reply_send(ep, arrival, reply, len, NULL);
-    return true;
-}
-
 /* Does not read the endpoint, which may be closed by now. */
 void amg_self_release(struct amg_ep *ep, struct amg_arrival *arrival)
 {

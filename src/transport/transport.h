@@ -419,9 +419,9 @@ struct amg_bulk_ops {
 struct amg_transport {
     const char *name;    /* name in addresses and reports: "self", "mpi" */
     const char *schemes; /* init strings it opens, space separated */
-    /* Have all requests that this process sent to itself reached their
-     * handlers, or ended? Set in the driver that reaches only this process,
-     * else NULL. */
+    /* Have all requests that this process sent to itself left the driver: are
+     * they answered, or released? Set in the driver that reaches only this
+     * process, else NULL. */
     bool (*is_clear)(struct amg_ep *ep);
     struct amg_domain_ops domain;
     struct amg_ep_ops ep;

@@ -87,6 +87,7 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
     amg_proc_drop_extra(proc);
     proc->extra = grown;
     proc->extra_size = size;
+    proc->is_short = false;
     amg_proc_aim(proc, grown + used, grown + size);
     return HG_SUCCESS;
 }

@@ -151,6 +151,20 @@ static void turn(struct api *api, const hg_handle_t *handles, unsigned first)
     }
 }
 
+/* A struct of an earlier call is freed after the next call. */
+static void test_freed_late(struct api *api, hg_handle_t handle)
+{
+    uint32_t words[2] = {1, 2};
+    unsigned before = 0;
+
+    OK(api, api_ask(api, handle, words));
+    OK(api, HG_Get_output(handle, words));
+    OK(api, api_ask(api, handle, words));
+    before = freed;
+    OK(api, HG_Free_output(handle, words));
+    CHECK(api, freed == before + 1);
+}
+
 static void test(struct api *api)
 {
     hg_id_t run =
@@ -177,6 +191,7 @@ static void test(struct api *api)
         OK(api, HG_Get_output(handle, words));
         OK(api, HG_Free_output(handle, words));
     }
+    test_freed_late(api, handle);
     OK(api, HG_Destroy(handle));
     handle = api_handle(api, room);
     for (uint32_t i = 0; i < AT_ONCE; i++)
@@ -186,7 +201,7 @@ static void test(struct api *api)
         OK(api, HG_Destroy(handles[i]));
     UNTIL(api, served == TURNS && responded == (TURNS + 2) / 3);
     api_sync(api);
-    CHECK(api, decoded == 2 * AT_ONCE && freed == decoded);
+    CHECK(api, decoded == 2 * AT_ONCE + 3 && freed == decoded);
 }
 
 int main(int argc, char **argv)

@@ -129,7 +129,7 @@ static void test_loop_more_than_there_are_credits(void **state)
     (void)state;
     checks_order = true;
     for (unsigned i = 0; i < MANY; i++)
-        handles[i] = call(call_id, (head_t){i, i % 50}, 0);
+        handles[i] = call(call_id, (head_t){i, i % 24}, 0);
     while (atomic_load(&ended) < MANY)
         turn(10);
     assert_int_equal(atomic_load(&served), MANY);
@@ -225,11 +225,89 @@ static void test_loop_ends_in_any_order(void **state)
     assert_int_equal(HG_Destroy(handle), HG_SUCCESS);
 }
 
+static bool is_over;
+
+static hg_return_t call_again(const struct hg_cb_info *info)
+{
+    assert_int_equal(info->ret, HG_SUCCESS);
+    return is_over ? HG_Destroy(info->info.forward.handle)
+                   : HG_Forward(info->info.forward.handle, call_again, NULL,
+                         &(head_t){0, 0});
+}
+
+/* HG_Trigger() ends although each callback makes a further call; progress makes
+ * the chain go on. */
+static void test_loop_chain_lets_trigger_end(void **state)
+{
+    hg_handle_t handle = HG_HANDLE_NULL;
+    unsigned count = 0;
+
+    (void)state;
+    is_over = false;
+    assert_int_equal(HG_Create(context, self, call_id, &handle), HG_SUCCESS);
+    assert_int_equal(
+        HG_Forward(handle, call_again, NULL, &(head_t){0, 0}), HG_SUCCESS);
+    while (atomic_load(&served) < MANY) {
+        (void)HG_Trigger(context, 0, UINT32_MAX, &count);
+        assert_in_range(count, 0, MANY / 2);
+        (void)HG_Progress(context, 10);
+    }
+    is_over = true;
+    while (amg_tally_sum(&context->handles) > 0)
+        turn(10);
+}
+
+/* RPCs whose ids share a place among those found lately go this way, too. */
+static void test_loop_of_ids_that_collide(void **state)
+{
+    hg_handle_t handles[AMG_RPC_RECENT + 1];
+
+    (void)state;
+    for (hg_id_t i = 0; i <= AMG_RPC_RECENT; i++)
+        assert_int_equal(
+            HG_Register(cls, i + 1, hg_proc_head_t, hg_proc_head_t, serve),
+            HG_SUCCESS);
+    for (unsigned i = 0; i <= AMG_RPC_RECENT; i++)
+        assert_int_equal(
+            HG_Create(context, self, i + 1, &handles[i]), HG_SUCCESS);
+    for (unsigned i = 0; i <= AMG_RPC_RECENT; i++)
+        assert_int_equal(
+            HG_Forward(handles[i], call_ended, NULL, &(head_t){0, 0}),
+            HG_SUCCESS);
+    while (atomic_load(&ended) <= AMG_RPC_RECENT)
+        turn(10);
+    assert_int_equal(looped, AMG_RPC_RECENT + 1);
+    for (unsigned i = 0; i <= AMG_RPC_RECENT; i++)
+        assert_int_equal(HG_Destroy(handles[i]), HG_SUCCESS);
+}
+
+static void nothing(struct amg_cq_entry *entry)
+{
+    (void)entry;
+}
+
+/* A handler in the progress thread of another context calls: the progress
+ * thread of this context must look once more before it sleeps. */
+static void test_loop_tells_the_thread_of_another_context(void **state)
+{
+    struct amg_cq_entry entry = {.run = nothing, .is_incoming = true};
+    unsigned epoch = amg_cq_epoch(&context->cq);
+
+    (void)state;
+    amg_role.is_library_thread = true;
+    amg_role.serves = second;
+    amg_context_queue_apart(context, &entry);
+    amg_role.serves = NULL;
+    amg_role.is_library_thread = false;
+    assert_int_not_equal(amg_cq_epoch(&context->cq), epoch);
+    assert_ptr_equal(amg_cq_pop(&context->incoming), &entry);
+}
+
 static void *caller(void *arg)
 {
     for (unsigned i = 0; i < EACH; i++)
         assert_int_equal(
-            HG_Destroy(call(call_id, (head_t){i, i % 40}, 0)), HG_SUCCESS);
+            HG_Destroy(call(call_id, (head_t){i, i % 24}, 0)), HG_SUCCESS);
     return arg;
 }
 
@@ -299,6 +377,9 @@ int main(void)
         UNIT_TEST(test_loop_keeps_the_order_beside_messages),
         UNIT_TEST(test_loop_is_for_the_own_context),
         UNIT_TEST(test_loop_ends_in_any_order),
+        UNIT_TEST(test_loop_chain_lets_trigger_end),
+        UNIT_TEST(test_loop_of_ids_that_collide),
+        UNIT_TEST(test_loop_tells_the_thread_of_another_context),
         UNIT_TEST(test_loop_wakes_a_sleeping_thread),
     };
 

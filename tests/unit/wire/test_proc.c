@@ -188,6 +188,8 @@ static void test_proc_extra_buf_comes_from_memory(void **state)
     assert_int_equal(shelf_given, 1);
 }
 
+enum { MORE = 300 };
+
 static char longer[256];
 static unsigned widened;
 static bool has_longer;
@@ -232,7 +234,7 @@ static void longer_check(struct hg_proc *proc, hg_size_t used)
 /* A short buffer gives way to a longer one before a type sees its end. */
 static void test_proc_short_buffer_is_not_seen(void **state)
 {
-    char bytes[300] = {1};
+    static char bytes[PAGE] = {1};
     char buf[8];
     uint32_t word = 6;
     struct hg_proc proc;
@@ -255,15 +257,18 @@ static void test_proc_short_buffer_is_not_seen(void **state)
     short_begin(&proc, buf);
     assert_int_equal(hg_proc_set_size(&proc, 100), HG_INVALID_ARG);
     longer_check(&proc, 4);
-    /* More than the longer buffer has, and no longer buffer at all. */
+    /* More than the longer buffer has, and no longer buffer at first. */
     for (unsigned i = 0; i < 2; i++) {
         has_longer = i == 0;
         short_begin(&proc, buf);
-        assert_int_equal(
-            hg_proc_bytes(&proc, bytes, sizeof(bytes)), HG_SUCCESS);
+        assert_int_equal(hg_proc_bytes(&proc, bytes, MORE), HG_SUCCESS);
+        has_longer = true;
+        assert_int_equal(hg_proc_bytes(&proc, bytes, PAGE), HG_SUCCESS);
+        assert_true(hg_proc_get_size_left(&proc) > 0);
         assert_non_null(hg_proc_get_extra_buf(&proc));
         assert_int_equal(*(uint8_t *)hg_proc_get_extra_buf(&proc), 5);
-        assert_int_equal(amg_proc_used(&proc), 4 + sizeof(bytes));
+        assert_int_equal(amg_proc_used(&proc), 4 + MORE + PAGE);
+        assert_int_equal(widened, 1);
         amg_proc_fini(&proc);
     }
 }

@@ -434,9 +434,28 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
+/* HG_Respond() for the blocking form: ends an answer that has left at once. */
+static hg_return_t respond_and_end(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
+{
+    const struct hg_cb_info info = {
+        .arg = arg,
+        .type = HG_CB_RESPOND,
+        .ret = HG_SUCCESS,
+        .info.respond.handle = handle,
+    };
+    bool is_over = false;
+    hg_return_t rc = amg_respond(handle, callback, arg, out_struct, &is_over);
+
+    if (rc == HG_SUCCESS && is_over)
+        (void)callback(&info);
+    return rc;
+}
+
 /* The blocking form waits until the answer has left, because the process may
- * end after the call. Without an output, a time limit and a monitor, it does
- * not wait, because the transport gets such an answer at once. */
+ * end after the call. The transport gets short answers at once: then the thread
+ * does not sleep, unless a monitor must see the usual order of events, and
+ * without an output and a time limit the call needs no request. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
@@ -466,7 +485,10 @@ static hg_return_t respond(
         !AMG_MARGO_HAS_MONITOR(data->mid))
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
-        rc = call(data, form, MARGO_RESPONSE_REQUEST, HG_Respond, &args);
+        rc = call(data, form, MARGO_RESPONSE_REQUEST,
+            form->blocks && !AMG_MARGO_HAS_MONITOR(data->mid) ? respond_and_end
+                                                              : HG_Respond,
+            &args);
     /* A posted answer counts as given, even if the answer does not arrive. */
     if (rc != HG_SUCCESS && !args.is_posted) {
         atomic_store_explicit(

@@ -439,29 +439,30 @@ static hg_return_t respond_and_end(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
     const struct hg_cb_info info = {
-        .arg = arg,
-        .type = HG_CB_RESPOND,
-        .ret = HG_SUCCESS,
-        .info.respond.handle = handle,
-    };
+        .arg = arg, .type = HG_CB_RESPOND, .info.respond.handle = handle};
     bool is_over = false;
-    hg_return_t rc = amg_respond(handle, callback, arg, out_struct, &is_over);
+    hg_return_t rc = HG_SUCCESS;
 
+    /* The answer's reference ends before the callback, which uses the handle;
+     * another thread may drop the program's reference meanwhile. */
+    amg_handle_ref(handle);
+    rc = amg_respond(handle, callback, arg, out_struct, &is_over);
     if (rc == HG_SUCCESS && is_over)
         (void)callback(&info);
+    (void)amg_handle_drop(handle, 1);
     return rc;
 }
 
 /* The blocking form waits until the answer has left, because the process may
- * end after the call. The transport gets short answers at once: then the thread
- * does not sleep, unless a monitor must see the usual order of events, and
- * without an output and a time limit the call needs no request. */
+ * end after the call. Without a time limit and a monitor it does not wait for
+ * an answer that has left at once, as those without an output do. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {
     struct amg_margo_handle *data = NULL;
     struct amg_margo_args args = {.proc = NULL};
     bool was_answered = false;
+    bool may_end_now = false;
     hg_return_t rc = HG_SUCCESS;
 
     if (!amg_margo_handle_is_there(handle, "margo_respond"))
@@ -478,17 +479,16 @@ static hg_return_t respond(
     rc = output_prepare(data, out_struct, &args);
     if (rc != HG_SUCCESS)
         return rc;
+    may_end_now = form->blocks && form->timeout_ms == 0 &&
+                  !AMG_MARGO_HAS_MONITOR(data->mid);
     /* Set before the answer leaves, so that its callback sees the value. */
     was_answered = data->is_answered;
     atomic_store_explicit(&data->is_answered, true, memory_order_relaxed);
-    if (form->blocks && form->timeout_ms == 0 && args.user == NULL &&
-        !AMG_MARGO_HAS_MONITOR(data->mid))
+    if (may_end_now && args.user == NULL)
         rc = HG_Respond(handle, NULL, NULL, NULL);
     else
         rc = call(data, form, MARGO_RESPONSE_REQUEST,
-            form->blocks && !AMG_MARGO_HAS_MONITOR(data->mid) ? respond_and_end
-                                                              : HG_Respond,
-            &args);
+            may_end_now ? respond_and_end : HG_Respond, &args);
     /* A posted answer counts as given, even if the answer does not arrive. */
     if (rc != HG_SUCCESS && !args.is_posted) {
         atomic_store_explicit(

@@ -202,29 +202,24 @@ static inline bool forward_empty_now(
         AMG_HEADER_LEN, !handle->is_one_way, &handle->op);
 }
 
-/* Calls of a context to itself whose input is short, without a message: the
- * arguments move into the handle that receives them, and that handle goes
- * straight to the completion queue.
+/* Calls of a context to itself whose input is short go without a message: the
+ * input moves into the handle of the target, which is queued at once.
  *
  *  - Nothing is lost: the handle of the target has a pointer to the handle of
  *    the origin, which amg_loop_end() takes when the call is answered. The
- *    answer's reference (handle.c) makes sure that somebody answers: the
- *    program, or the library in its place. Meanwhile the operation of the
- *    origin holds a reference to the origin's handle.
+ *    answer's reference (handle.c) makes sure that somebody answers, and the
+ *    operation of the origin holds a reference to the origin's handle.
  *  - Calls begin in order: the completion queue keeps the order, and a call
  *    takes this way only while no earlier call of this process to itself is a
  *    message that waits in the driver, and none waits in order.c. One-way calls
  *    without a handle are messages, as are calls to another context.
- *  - Nothing waits: there are no credits, as the memory of a call is that of
- *    its two handles, one of which the program has made. HG_Trigger() ends:
- *    calls made by callbacks are messages, which wait for progress.
+ *  - Nothing waits, as there are no credits. HG_Trigger() ends: calls made by
+ *    callbacks are messages, which wait for progress.
  *
- * Other calls to oneself are messages, too: if the input is not short, or was
- * not the last time (encode.h), the class has checksums, a header of the
- * program or no_loopback, the context receives no more, the RPC has no handler
- * here or one that takes no handle, or there is no memory for the target's
- * handle. */
-
+ * Other calls to oneself are messages, too: if the input is long, or was the
+ * last time (encode.h), the class has checksums, a header of the program or
+ * no_loopback, the context receives no more, the RPC has no handler here or one
+ * that takes no handle, or there is no memory for the target's handle. */
 /* May the call, whose input is short, go without a message? */
 static bool loop_may(const struct hg_handle *origin)
 {

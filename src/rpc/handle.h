@@ -427,20 +427,17 @@ void amg_pulls_end(struct hg_handle *handle);
 /* Refuses the requests that still wait for room, as the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
-/* Calls to oneself without a message: see rpc/forward.c. */
-
-/* Copies short arguments, AMG_SHORT_LEN bytes, into the handle that gets them.
- */
+/* Calls to oneself without a message (rpc/forward.c): copies short arguments,
+ * AMG_SHORT_LEN bytes, into the handle that gets them. */
 static inline void amg_loop_bring(
     struct hg_handle *to, struct amg_args *args, const uint64_t *words)
 {
     memcpy(to->looped.short_args, words, AMG_SHORT_LEN);
     args->data = to->looped.short_args;
 }
-/* Queues such a call for its handler, with AMG_SHORT_LEN bytes of encoded
- * input, of which origin->in.len count. False: no memory, and nothing has
- * changed. The origin is in POSTED before, and may have been destroyed after.
- */
+/* Queues such a call for its handler: AMG_SHORT_LEN bytes of input, of which
+ * origin->in.len count. False: no memory, and nothing has changed. The origin
+ * is in POSTED before, and may have been destroyed after. */
 bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input);
 /* Ends such a call at its origin. */
 static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)

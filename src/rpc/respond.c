@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
+#include "transport/calls.h"
 #include "wire/header.h"
 
 /* Each handle that waits for an ACK is in a map of its context, by its token,
@@ -512,15 +513,17 @@ AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
     return HG_SUCCESS;
 }
 
-/* Encodes any answer and sends it. With `is_over` the answer may leave at once,
- * as without a callback: then `*is_over` is set, and no callback follows. */
+/* Encodes any answer and sends it. With `is_over`, where a driver's reply_now()
+ * means that the answer has left, the answer may go like one without a
+ * callback: then `*is_over` is set, and no callback follows. */
 AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     struct amg_ep *ep, void *out_struct, bool *is_over)
 {
     struct amg_encoding encoding;
     struct amg_message *message = &encoding.message;
-    bool may_go_now = handle->callback == NULL || is_over != NULL ||
-                      handle->looped.origin != NULL;
+    bool may_go_now =
+        handle->callback == NULL || handle->looped.origin != NULL ||
+        (is_over != NULL && ep->transport->msg.reply_now != amg_reply_by_buf);
     hg_return_t rc =
         amg_rpc_encode(&encoding, handle, true, out_struct, may_go_now);
 

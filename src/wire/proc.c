@@ -67,8 +67,8 @@ void amg_proc_move(struct hg_proc *proc, void *buf, hg_size_t size)
 static void room_show(struct hg_proc *proc)
 {
     proc->was_asked_room = true;
-    if (proc->is_short)
-        (void)proc->memory->widen(proc);
+    if (proc->is_short && !proc->memory->widen(proc))
+        proc->is_short = false; /* the place must not move later */
 }
 
 /* Moves the encoded bytes to an extra buffer of at least `size` bytes. */

@@ -25,9 +25,10 @@ hg_return_t amg_mpi_meet_ranks(
 hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed);
 
 /* Over all: the first rank of each node receives the records of all ranks
- * (`len` bytes each) in `ret_all`, in the order of nodes from its own node on;
- * other ranks do not use `ret_all`. A record begins with a number of its node
- * (uint32_t). Returns a code of MPI. */
+ * (`len` bytes each) in `ret_all`, node by node, from its own node on and
+ * around; other ranks do not use `ret_all`. A record begins with a uint32_t
+ * that is equal within a node, and differs between nodes. Returns a code of
+ * MPI. */
 int amg_mpi_meet_collect(const struct amg_mpi_comm *comm, const void *mine,
     uint32_t len, void *ret_all);
 

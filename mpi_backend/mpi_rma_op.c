@@ -17,12 +17,12 @@
  * SYNC is left out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
- * fragments, and its operation ends when MPI has completed the posted ones and
- * the access was released: the exposer may wait for that release, and the
- * program may make no progress after the end. A silent target delays the end.
- * So a cancellable transfer moves its fragments through bounce buffers, and
- * once cancelled, its operation ends within GRACE_MS (mpi_transfer.c). Other
- * transfers use the user's memory directly.
+ * fragments. Its operation normally ends when MPI has completed the posted
+ * ones, and leaves its access in the same step, because the exposer may wait
+ * for that and the program perhaps makes no further progress. A silent target
+ * would delay the end. So a cancellable transfer moves its fragments through
+ * bounce buffers: once it is cancelled, its operation ends within GRACE_MS
+ * (mpi_transfer.c). Other transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
  *
@@ -302,7 +302,7 @@ static bool acquiring_move_locked(
     return false;
 }
 
-/* Makes the transfer wait for a flush, and all fragments to the peer, too. */
+/* Makes the transfer, and new fragments to the peer, wait for a flush. */
 static void flush_want(struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_rma_op *op = &transfer->rma;
@@ -483,9 +483,9 @@ hg_return_t amg_mpi_rma_op_start_locked(
     return HG_SUCCESS;
 }
 
-/* All fragments in flight, tested by one call: each test makes MPI progress,
- * and takes 0.1 us even if it finds nothing. Further calls test any beyond the
- * capacity, as all those of the first call may go to a silent rank. */
+/* Fragments in flight that MPI_Testany() tests together: each call makes MPI
+ * progress, and takes 0.1 us even if it finds nothing. Further batches test the
+ * other fragments, as those of the first batch may all go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

@@ -11,8 +11,8 @@
  *                fragments =======>   <------------- DONE
  *   refused                           <------------- DONE (a code, 0 bytes)
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
- *   exposure of a get ends            <------------- DONE (so many bytes)
- *   refused ahead, or exposure of a put ends   <---- HALT
+ *   memory of a get is withdrawn      <------------- DONE (so many bytes)
+ *   PUT_AHEAD refused, or memory of a put withdrawn  <---- HALT
  *                STOP ------------>   <------------- DONE (a code, bytes)
  *
  * Only a put that cannot be cancelled sends its first fragments ahead, because
@@ -344,9 +344,9 @@ static hg_return_t transfer_start_locked(
         return rc;
     }
     kind = message_write(transfer, msgbuf, &body_len);
-    /* If no other transfer moves, a get sends its request before it posts
-     * receives, so that its peer can start; else fragments might arrive before
-     * the receives, which costs more. */
+    /* While other transfers move, a get posts its receives before its request,
+     * because fragments that arrive before their receives cost more; otherwise
+     * the request leaves first, so that the peer can start sooner. */
     if (kind == AMG_MPI_GET && !transfer->is_small &&
         !amg_list_is_empty(&domain->transfers.moving))
         amg_mpi_pipeline_post(pipeline, domain);

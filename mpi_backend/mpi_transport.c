@@ -30,8 +30,9 @@ enum {
     MESSAGE_LEN_MAX = 65536,
     CREDITS_MAX = 32767,
     TRANSFERS_MADE = 16, /* allocated at open */
-    /* Longest bulk data inside a message, in eager lengths: beyond 8 KiB, such
-     * a message takes twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
+    /* Longest bulk data that travels inside one message, as a multiple of
+     * message_len (2 x 4096 by default): beyond 8 KiB, such a message takes
+     * twice the time of a fragment (MPICH 4.0.2 ch4:ucx). */
     SMALL_FACTOR = 2,
 };
 
@@ -91,8 +92,7 @@ static void domain_set(struct amg_mpi_domain *domain,
     domain->base.transport = &amg_mpi_transport;
     domain->base.progress = amg_mpi_progress_domain;
     amg_bias_init(&domain->own_lock);
-    domain->lock =
-        &domain->own_lock; /* the opener holds the lock of MPI calls */
+    domain->lock = &domain->own_lock; /* until transport_open() sets another */
     domain->message_len = (uint32_t)at_most(all->message_len, MESSAGE_LEN_MAX);
     if (domain->message_len < MESSAGE_LEN_MIN)
         domain->message_len = MESSAGE_LEN_MIN;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Closes: of a domain, which waits for messages, reads and writes in flight; of
- * endpoints, for their reads and writes; of exposed memory, for its leases.
+/* The ends of domains, endpoints and exposed memory. A domain waits for its
+ * messages, reads and writes in flight, an endpoint for its reads and writes,
+ * and exposed memory for its leases.
  *
  * Processes may come and go at any time. Before a process closes, it waits
  * until its messages have left; then it sends DISCONNECT to all connected
@@ -70,7 +71,7 @@ static bool is_sending(void *arg)
            !amg_packer_is_empty(&domain->packer);
 }
 
-/* Returns idle leases after the last context: no poll would answer REVOKE. */
+/* Returns idle leases once no context is left to answer a peer's REVOKE. */
 static void leases_return_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
@@ -212,7 +213,8 @@ void amg_ofi_domain_stop(struct amg_domain *base)
     amg_bias_unlock(&domain->lock);
 }
 
-/* Makes all peers UNKNOWN; afterwards only the user may reference peers. */
+/* Makes all peers UNKNOWN; afterwards only the user and `domain->self` may hold
+ * references to peers. */
 static void peers_end_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = amg_list_first(&domain->peers.all);

@@ -11,7 +11,8 @@
  * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
  * ends in _locked holds the lock.
  *
- * Resources that requests and transfers take, in the order in which they wait:
+ * Resources, in the order in which a request or transfer waits for them; below
+ * each resource: who holds it, how many may be held, and until when.
  *
  *   held by              bound           until
  *   place of a long request; without a place, the target pulls the arguments
@@ -57,7 +58,8 @@ enum {
     AMG_OFI_WHEEL = 16, /* more than the ticks between two checks of a peer */
 };
 
-/* A put or get, beyond enum amg_call_state; amg_call_ptr(): transfer. */
+/* State of an operation that is a put or get: the value after those of enum
+ * amg_call_state. amg_call_ptr() of such an operation is its transfer. */
 enum { AMG_OFI_OP_TRANSFER = AMG_CALL_STATES };
 
 struct amg_ofi_domain;
@@ -99,7 +101,7 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
     AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
     AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* message_max or version differs; gets ACCEPT */
+    AMG_OFI_PEER_INCOMPATIBLE, /* other message_max or version: is told ours */
     AMG_OFI_PEER_STATES
 };
 
@@ -124,7 +126,7 @@ struct amg_peer {
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */
     fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;   /* names the peer, as owner, in our tables */
+    uint32_t number;   /* owner of the peer's entries in our tables */
     int broken;        /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     bool is_stale;   /* the address is to be inserted anew */
@@ -133,11 +135,11 @@ struct amg_peer {
     struct amg_watched watched;
     struct amg_flow_peer calls;
     struct amg_list unsent;      /* msgbufs, oldest first */
-    struct amg_pack_peer packed; /* may take more calls; follows `unsent` */
+    struct amg_pack_peer packed; /* leaves after `unsent`; may take calls */
     struct amg_link pending;
     struct amg_list sends;    /* msgbufs in flight, by post.waiting */
     unsigned posts_in_flight; /* sends, reads and writes */
-    unsigned overtakable;     /* long requests in flight; others wait */
+    unsigned overtakable;     /* requests above IN_ORDER_LEN; all others wait */
     struct {                  /* ofi_connect.c */
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
@@ -149,8 +151,8 @@ struct amg_peer {
         uint32_t sending;  /* part of `sent` that the provider still sends */
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
-        uint32_t short_sent;   /* `sent` at the CONNECT of short_seq */
-        uint16_t short_seq;    /* CONNECT whose ACCEPT counted fewer; 0: none */
+        uint32_t short_sent;   /* connect_sent of the CONNECT short_seq */
+        uint16_t short_seq;    /* its ACCEPT counted fewer messages; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */
@@ -158,7 +160,7 @@ struct amg_peer {
         uint8_t tries;         /* failed posts of CONNECT or ACCEPT in a row */
         uint8_t extensions;    /* of the deadline of the first CONNECT */
         unsigned connect_tick; /* when our last CONNECT left */
-        uint64_t deadline_ns;  /* for what waits, by amg_ofi_clock_ns() */
+        uint64_t deadline_ns;  /* to give up a peer that is waited for */
         uint64_t retry_ns;     /* no CONNECT or ACCEPT before this; 0: now */
     } conn;
     struct {                   /* ofi_msg.c */
@@ -252,7 +254,7 @@ struct amg_ofi_receive {
     unsigned char *bytes;
     struct amg_ofi_block *block; /* the block that has `bytes` */
     bool is_posted;              /* the provider may still fill the buffer */
-    bool is_withdrawn; /* cancelled (late messages may come), or refused */
+    bool is_withdrawn; /* post cancelled, or refused by the provider */
     bool wants_post;   /* to be posted when the provider has room */
     size_t end;        /* of the farthest message */
     size_t sum;        /* bytes of all messages in the buffer */
@@ -314,8 +316,8 @@ struct amg_ofi_domain {
     struct { /* ofi_receive.c: buffers for messages that come */
         struct amg_ofi_receive receives[AMG_OFI_RECEIVES];
         struct amg_ofi_block *block; /* the newest block */
-        unsigned replaced_count;     /* blocks added to the first one */
-        bool wants_receive; /* a buffer was not posted for lack of room */
+        unsigned replaced_count; /* blocks made to replace a buffer's memory */
+        bool wants_receive;      /* a buffer was not posted for lack of room */
     } in;
     struct { /* ofi_send.c: buffers for messages that leave */
         struct amg_link *free[2]; /* singly linked; [1]: the long ones */
@@ -367,9 +369,9 @@ struct amg_ofi_domain {
     } wait;
     struct { /* ofi_poll.c */
         unsigned polls;
-        unsigned tick;    /* counts intervals of 0.1 s */
-        uint64_t tick_ns; /* end of the current tick */
-        uint64_t away_ns; /* part of the time without polls: not in deadlines */
+        unsigned tick;     /* counts intervals of 0.1 s */
+        uint64_t tick_ns;  /* end of the current tick */
+        uint64_t away_ns;  /* time without polls that deadlines do not count */
         unsigned tcp_tick; /* ofi_tcp_state.c: the next look at connections */
     } clock;
 };

@@ -175,7 +175,17 @@ static inline hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
     return ((struct hg_proc_cursor *)proc)->op;
 }
 
-/* hg_proc_get_op() for procs of these headers that free nothing themselves. */
+/**
+ * Get the operation of a proc, for a type that frees nothing itself: a proc
+ * whose types only peek is not run with HG_FREE.
+ *
+ * @param proc  [in]
+ * Owns:      nothing changes hands.
+ * Errors:    none.
+ * Threads:   any thread, one at a time per proc; never blocks.
+ * Undefined: proc is NULL.
+ * Source:    ours; part of the generated procs.
+ */
 static inline hg_proc_op_t hg_proc_peek_op(hg_proc_t proc)
 {
     return ((struct hg_proc_cursor *)proc)->op;

@@ -152,7 +152,7 @@ struct amg_peer {
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
         uint32_t short_sent;   /* connect_sent of the CONNECT short_seq */
-        uint16_t short_seq;    /* its ACCEPT counted fewer messages; 0: none */
+        uint16_t short_seq; /* CONNECT whose ACCEPT lacked messages; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */

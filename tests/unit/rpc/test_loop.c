@@ -41,7 +41,7 @@ static hg_handle_t kept;
 
 static hg_return_t hg_proc_head_t(hg_proc_t proc, void *data)
 {
-    static uint8_t bytes[LONG];
+    static _Thread_local uint8_t bytes[LONG];
     head_t *head = data;
     hg_return_t rc = hg_proc_uint32_t(proc, &head->number);
 

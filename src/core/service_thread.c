@@ -55,20 +55,17 @@ static void progress_thread_run(
     amg_standby_end(&thread->standby);
 }
 
-/* Set in the progress thread; NULL: a thread of the program. */
-static _Thread_local struct amg_service_thread *mine;
-
 static void *thread_main(void *arg)
 {
-    const struct amg_core_slot *slot = NULL;
+    struct amg_service_thread *thread = arg;
+    const struct amg_core_slot *slot =
+        &thread->context->cls->progress_config.placement->slot;
 
-    mine = arg;
-    slot = &mine->context->cls->progress_config.placement->slot;
     amg_role.is_library_thread = true;
-    amg_role.serves = mine->context;
+    amg_role.serves = thread->context;
     amg_role.polls_always = true;
     /* A thread whose core the system refuses runs on shared cores. */
-    progress_thread_run(mine,
+    progress_thread_run(thread,
         amg_bind_core_slot(amg_topo_this(), slot, "the progress thread") &&
             slot->is_dedicated);
     return NULL;
@@ -133,7 +130,7 @@ bool amg_service_thread_stop(hg_context_t *context)
 
     if (thread == NULL)
         return true;
-    if (mine == thread)
+    if (amg_role.serves == context)
         return false;
     atomic_store_explicit(&thread->must_stop, true, memory_order_release);
     amg_standby_call(&thread->standby, context);

@@ -62,6 +62,15 @@ static void raw_release(struct hg_handle *handle)
     amg_handle_release_arrival(handle);
 }
 
+static hg_return_t bytes_give(
+    void *bytes, hg_size_t len, void **ret_buf, hg_size_t *ret_len)
+{
+    *ret_buf = bytes;
+    if (ret_len != NULL)
+        *ret_len = len;
+    return HG_SUCCESS;
+}
+
 /* Returns the buffer for a header that the program is about to send. */
 static hg_return_t place_give(
     struct hg_handle *handle, hg_size_t len, void **ret_buf, hg_size_t *ret_len)
@@ -73,10 +82,7 @@ static hg_return_t place_give(
             HG_Class_get_output_eager_size(cls)));
     if (handle->raw == NULL)
         return HG_NOMEM;
-    *ret_buf = handle->raw;
-    if (ret_len != NULL)
-        *ret_len = len;
-    return HG_SUCCESS;
+    return bytes_give(handle->raw, len, ret_buf, ret_len);
 }
 
 /* Returns the user's header and the arguments of a received message. */
@@ -86,10 +92,8 @@ static hg_return_t message_give(
     struct amg_header header;
 
     memcpy(&header, message, sizeof(header));
-    *ret_buf = (char *)message + AMG_HEADER_LEN;
-    if (ret_len != NULL)
-        *ret_len = header.user_len + amg_header_args_len(&header, len);
-    return HG_SUCCESS;
+    return bytes_give((char *)message + AMG_HEADER_LEN,
+        header.user_len + amg_header_args_len(&header, len), ret_buf, ret_len);
 }
 
 /* Returns the arguments that did not fit into an eager message beside the
@@ -108,10 +112,7 @@ static hg_return_t extra_give(const struct amg_args *args, const void *message,
     } else if (message == NULL && args->len <= eager_size) {
         extra = NULL;
     }
-    *ret_buf = extra;
-    if (ret_len != NULL)
-        *ret_len = extra == NULL ? 0 : args->len;
-    return HG_SUCCESS;
+    return bytes_give(extra, extra == NULL ? 0 : args->len, ret_buf, ret_len);
 }
 
 hg_return_t HG_Get_input_buf(
@@ -131,10 +132,7 @@ hg_return_t HG_Get_input_buf(
     if (!handle->is_shared && handle->arrival != NULL)
         return message_give(
             handle->arrival->data, handle->arrival->len, in_buf, in_buf_size);
-    *in_buf = handle->in.data;
-    if (in_buf_size != NULL)
-        *in_buf_size = handle->in.len;
-    return HG_SUCCESS;
+    return bytes_give(handle->in.data, handle->in.len, in_buf, in_buf_size);
 }
 
 hg_return_t HG_Get_output_buf(
@@ -155,10 +153,7 @@ hg_return_t HG_Get_output_buf(
     if (handle->has_reply)
         return message_give(
             handle->op.data, handle->op.len, out_buf, out_buf_size);
-    *out_buf = handle->out.data;
-    if (out_buf_size != NULL)
-        *out_buf_size = handle->out.len;
-    return HG_SUCCESS;
+    return bytes_give(handle->out.data, handle->out.len, out_buf, out_buf_size);
 }
 
 hg_return_t HG_Get_input_extra_buf(

@@ -11,6 +11,13 @@
 #include "rpc/encode.h"
 #include "wire/header.h"
 
+/* Does the origin of the call wait for no code? */
+static bool is_unawaited(const struct hg_handle *handle)
+{
+    return handle->looped.origin == NULL &&
+           (handle->arrival == NULL || handle->arrival->is_one_way);
+}
+
 static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
 {
     struct amg_ep *ep = amg_handle_ep(handle);
@@ -18,12 +25,12 @@ static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
     char text[256];
     hg_return_t rc = HG_SUCCESS;
 
+    if (is_unawaited(handle))
+        return HG_INVALID_ARG;
     if (handle->looped.origin != NULL) {
         amg_loop_end(handle, ret);
         return HG_SUCCESS;
     }
-    if (handle->arrival == NULL || handle->arrival->is_one_way)
-        return HG_INVALID_ARG;
     rc = ep->transport->msg.get_buf(ep, handle->addr.peer, &buf);
     if (rc == HG_SUCCESS) {
         amg_header_write_reply(buf->data, 0, ret, 0);
@@ -99,10 +106,7 @@ void amg_respond_refuse(
 
     AMG_LOG_WARNING("rpc", "a request from %s (RPC id 0x%" PRIx64 "): %s; %s",
         amg_addr_text(&handle->addr, text, sizeof(text)), handle->info.id, why,
-        handle->looped.origin == NULL &&
-                (handle->arrival == NULL || handle->arrival->is_one_way)
-            ? "dropped"
-            : HG_Error_to_string(ret));
+        is_unawaited(handle) ? "dropped" : HG_Error_to_string(ret));
     code_end(handle, ret);
 }
 

@@ -220,6 +220,7 @@ static inline bool forward_empty_now(
  * last time (encode.h), the class has checksums, a header of the program or
  * no_loopback, the context receives no more, the RPC has no handler here or one
  * that takes no handle, or there is no memory for the target's handle. */
+
 /* May the call, whose input is short, go without a message? */
 static bool loop_may(const struct hg_handle *origin)
 {

@@ -121,8 +121,8 @@ struct hg_handle {
     /* Of the fields below, amg_handle_create() clears ret and callback. The end
      * of the handle, or of an operation, has cleared is_counted, has_reply,
      * arrival, is_shared, looped.origin, fetch, link, dropped.give_up_ns, `in`
-     * and `out`.
-     * The others keep old values until they are written for the next use. */
+     * and `out`. The others keep old values until they are written for the next
+     * use. */
     struct amg_rpc *rpc; /* NULL: none set */
     bool is_one_way;     /* no answer is expected */
     bool is_long;        /* target: the arguments must be pulled, or came in a

@@ -469,13 +469,13 @@ static hg_return_t looped_move(
 {
     struct amg_args *from = &handle->out;
     struct amg_args *to = &handle->looped.origin->out;
-    const char *bytes = (char *)message->buf->data + message->len - from->len;
 
     if (from->extra == NULL) {
         to->extra = amg_mem_alloc(from->len + 1); /* perhaps no bytes */
         if (to->extra == NULL)
             return HG_NOMEM;
-        memcpy(to->extra, bytes, from->len);
+        memcpy(to->extra,
+            (char *)message->buf->data + (message->len - from->len), from->len);
     } else {
         to->extra = from->extra;
         to->extra_bulk = from->extra_bulk;
@@ -592,9 +592,10 @@ static AMG_INLINE hg_return_t respond(struct hg_handle *handle,
     hg_context_t *context = handle->info.context;
     struct amg_ep *ep = NULL;
     unsigned route = 0;
+    /* Refuses an inherited context. */
     hg_return_t rc = amg_context_send_before(context);
 
-    if (rc == HG_SUCCESS) /* else the context is inherited */
+    if (rc == HG_SUCCESS)
         rc = respond_begin(handle);
     if (rc != HG_SUCCESS)
         return rc;

@@ -338,13 +338,19 @@ static AMG_INLINE bool call_answer_locked(struct amg_self_msgs *msgs,
     return is_awaited;
 }
 
-static AMG_INLINE void reply_send(struct amg_ep *ep,
-    const struct amg_arrival *arrival, struct self_msg *reply, uint32_t len,
+hg_return_t amg_self_send_reply(struct amg_ep *ep,
+    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
     struct amg_op *op)
 {
     struct amg_self_msgs *msgs = amg_self_ep_of(ep)->msgs;
+    struct self_msg *reply = msg_of_buf(buf);
     bool is_awaited = false;
 
+    if (!AMG_CONTRACT_OF("HG_Respond", !arrival->is_one_way,
+            "the call was sent without a response"))
+        return HG_INVALID_ARG;
+    if (!len_is_right(buf, len))
+        return HG_MSGSIZE;
     amg_bias_lock(&msgs->lock);
     is_awaited =
         call_answer_locked(msgs, arrival->token, reply, len, HG_SUCCESS);
@@ -356,18 +362,6 @@ static AMG_INLINE void reply_send(struct amg_ep *ep,
     amg_bias_unlock(&msgs->lock);
     if (!AMG_LIKELY(is_awaited))
         msg_free(reply);
-}
-
-hg_return_t amg_self_send_reply(struct amg_ep *ep,
-    const struct amg_arrival *arrival, struct amg_buf *buf, uint32_t len,
-    struct amg_op *op)
-{
-    if (!AMG_CONTRACT_OF("HG_Respond", !arrival->is_one_way,
-            "the call was sent without a response"))
-        return HG_INVALID_ARG;
-    if (!len_is_right(buf, len))
-        return HG_MSGSIZE;
-    reply_send(ep, arrival, msg_of_buf(buf), len, op);
     return HG_SUCCESS;
 }
 

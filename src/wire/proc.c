@@ -31,7 +31,7 @@ static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;
 
-    if (proc->memory != NULL && proc->memory->alloc != NULL)
+    if (proc->memory != NULL)
         extra = proc->memory->alloc(proc, *size, size);
     if (extra != NULL)
         return extra;
@@ -41,8 +41,7 @@ static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 
 void amg_proc_drop_extra(struct hg_proc *proc)
 {
-    if (!proc->extra_is_taken && proc->memory != NULL &&
-        proc->memory->free != NULL && proc->extra != NULL)
+    if (!proc->extra_is_taken && proc->memory != NULL && proc->extra != NULL)
         proc->memory->free(proc, proc->extra);
     else if (!proc->extra_is_taken)
         amg_mem_free(proc->extra);

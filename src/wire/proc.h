@@ -21,7 +21,7 @@ struct amg_proc_memory {
      * amg_proc_move(). False: no memory; the buffer stays. */
     bool (*widen)(struct hg_proc *proc);
     /* At least `len` bytes, aligned to 8; `*ret_cap` is their number. NULL: use
-     * the heap. Both functions may be NULL: always the heap. */
+     * the heap. */
     void *(*alloc)(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap);
     /* Frees memory of `alloc` or of the heap. */
     void (*free)(struct hg_proc *proc, void *ptr);

@@ -30,8 +30,9 @@ enum {
 };
 
 /* A round of a wait: makes progress on the whole domain, and after IDLE_MAX
- * idle rounds on other domains, where the peer may wait; releases the lock for
- * a moment. `idle_rounds`, 0 at first, counts the rounds that found nothing. */
+ * idle rounds also on other domains, as the peer may wait for this process
+ * there; releases the lock for a moment. `idle_rounds`, 0 at first, counts the
+ * rounds that found nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {
@@ -193,7 +194,8 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
 }
 
 /* Waits until all ranks are ready to free their windows; false: keep them. A
- * rank that gave up on others keeps its windows, even if rank 0 did not. */
+ * rank that gave up on others keeps its windows, even if rank 0 frees its own.
+ */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -293,15 +295,15 @@ static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
     }
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
-            "rank %u has not %s %u %s of rank %d; it must make progress and "
-            "trigger until all have closed",
+            "rank %u has not %s %u %s of rank %d; every rank must make "
+            "progress and trigger until all have closed",
             peer->rank, is_call ? "answered" : "ended", count,
             is_call ? "requests" : "transfers", domain->comm.rank);
     return peer != NULL;
 }
 
 /* Logs that rank 0 is silent; `is_over`: this rank gives up. Only rank 1 warns,
- * until rank 0 asks which ranks are missing, to log these itself. */
+ * until rank 0 asks for the missing ranks: rank 0 then logs these ranks. */
 static void wait_log(const struct amg_mpi_domain *domain, bool is_over)
 {
     bool is_watch = domain->comm.rank == 1 && domain->disconnect.round == 0;
@@ -341,7 +343,7 @@ static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
         return 0;
     if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-    while (!tree->is_closing && !tree->is_over) /* a new phase may begin */
+    while (!tree->is_closing && !tree->is_over) /* rank 0 begins a new phase */
         amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());
@@ -476,8 +478,8 @@ static bool has_joined(const struct amg_mpi_domain *domain)
            flag;
 }
 
-/* Ends the barrier of opening and the program's. False: not all ranks entered
- * both barriers, so the communicator of messages must stay allocated. */
+/* Ends the barriers of the opening and of the program. False: not all ranks
+ * entered both, so the communicator of messages must stay allocated. */
 static bool barrier_end_locked(struct amg_mpi_domain *domain)
 {
     int flag = 0;
@@ -493,9 +495,9 @@ static bool barrier_end_locked(struct amg_mpi_domain *domain)
         flag)
         return true;
     AMG_LOG_WARNING("mpi",
-        "the class is closed with a barrier that timed out here, and that "
-        "other ranks never entered: MPI keeps a communicator for it; all ranks "
-        "have to call amalgam_barrier() equally often");
+        "a barrier timed out here, and other ranks did not enter the barrier "
+        "before the class is closed: MPI keeps a communicator for the barrier; "
+        "all ranks have to call amalgam_barrier() equally often");
     return false;
 }
 
@@ -537,7 +539,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     wait_until_locked(domain, amg_mpi_rma_is_idle_locked, CLOSE_MS);
     is_whole = frees_windows && windows_barrier_locked(domain);
     /* Peers may need the last messages. Most sends are complete when posted: a
-     * test of the sends, which receives nothing, often saves the wait. */
+     * test of the sends alone, without receives, often saves the wait. */
     amg_mpi_send_poll_all_locked(domain);
     wait_until_locked(domain, has_sent_all, CLOSE_MS);
     amg_mpi_send_abandon_locked(domain);
@@ -549,7 +551,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     is_quiet = amg_mpi_longs_drop_locked(domain);
     is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
     is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
-    if (!is_quiet) /* no new communicator may match fragments that come */
+    if (!is_quiet) /* late fragments must match no new communicator */
         domain->comm.data = MPI_COMM_NULL; /* stays allocated */
     amg_mpi_rma_close_locked(domain, is_whole);
     if (!barrier_end_locked(domain))

@@ -118,7 +118,7 @@ enum {
     SEGMENTS_MAX = 1024, /* of one handle, each attached on its own */
 };
 
-/* Adds to the access word of a descriptor of this rank; returns the old one. */
+/* Adds to the access word of a descriptor here; returns the former word. */
 static hg_return_t access_word_add(struct amg_mpi_exports *exports,
     uint32_t index, uint64_t add, uint64_t *ret_word)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory: its registrations, descriptors and permissions.
  *
- * Before a peer uses a window, it reads a descriptor of the memory, which has
- * five words in a window of its own:
+ * Before a peer uses a window, the peer reads a descriptor of the memory. A
+ * separate window holds the descriptors, of five words each:
  *
  *   word      bits                          meaning
  *   ACCESS    63..52 tag                    0: closed
  *             51..32 accesses               number of accesses held
- *             31..0  sum of rank + 1        of their holders
+ *             31..0  sum of rank + 1        over all accesses held
  *   ID        serial, salt << 32            of the key
  *   KEY       cookie, flags << 32,          of the key; enum amg_mem_flags
  *             way << 40                     enum amg_mpi_way
@@ -17,14 +17,14 @@
  * By one operation the peer adds its access to the first word and reads all
  * words. MPI updates each word atomically, so the peer reads whether the word
  * was open when its access was counted. The exposer closes the word by an
- * operation of the same kind, which returns every access counted while the word
- * was open. All other words are constant while the access word is open or an
- * access is held.
+ * operation of the same kind, which returns the accesses held at that moment.
+ * All other words are constant while the access word is open, and until the
+ * last access that was counted meanwhile is released.
  *
- * The tag repeats after 4,095 registrations; the ID tells apart those with one
- * tag. The count has room for 2^20 accesses. A rank holds one access to a
- * memory as a rule, at most AMG_MPI_TRANSFERS if accesses end late. Nothing
- * prevents 2^20, but a million ranks would have to access one memory. */
+ * The tag repeats after 4,095 registrations; the ID tells apart registrations
+ * with the same tag. The count has room for 2^20 accesses. A rank holds one
+ * access to a memory as a rule, at most AMG_MPI_TRANSFERS if accesses end late:
+ * fewer than 16,000 ranks cannot reach 2^20. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -40,8 +40,9 @@ enum amg_mpi_desc_word {
 };
 
 enum {
-    /* Most ranks of a domain with windows. The sum of ranks may carry into the
-     * count of accesses, which more ranks could make overflow into the tag. */
+    /* Largest number of ranks of a domain with windows. The sum of ranks may
+     * carry into the count of accesses; with more ranks, the count could
+     * overflow into the tag. */
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
     AMG_MPI_ACCESSOR_MANY = -2,   /* several accesses, of unknown ranks */
@@ -120,7 +121,7 @@ void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
     struct amg_list leaving; /* struct amg_mpi_mem whose exposure ends */
-    uint32_t used;           /* number of descriptors ever used, from 0 on */
+    uint32_t used;           /* descriptors 0 to used - 1 were used before */
     uint32_t free_count;
     uint16_t free[AMG_MPI_DESCS]; /* indices below `used` that are free */
     bool has_warned;

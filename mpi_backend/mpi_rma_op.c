@@ -17,10 +17,11 @@
  * SYNC is left out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
- * fragments. Its operation normally ends when MPI has completed the posted
- * ones, and leaves its access in the same step, because the exposer may wait
- * for that and the program perhaps makes no further progress. A silent target
- * would delay the end. So a cancellable transfer moves its fragments through
+ * fragments. Its operation normally ends when MPI has completed the posted ones
+ * (of a put: when the flush has returned). In the same step the transfer
+ * releases its access, because the exposer may wait for the release, and the
+ * program perhaps makes no further progress. A silent target would delay the
+ * end. So a cancellable transfer moves its fragments through
  * bounce buffers: once it is cancelled, its operation ends within GRACE_MS
  * (mpi_transfer.c). Other transfers use the user's memory directly.
  *
@@ -463,7 +464,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
-    /* The watch over silent ranks knows only ranks that were met. */
+    /* Only ranks with a peer are watched for silence. */
     if (amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) != NULL)
         op->peer = amg_mpi_rma_peer_locked(domain, transfer->rank);
     if (op->peer != NULL)
@@ -621,7 +622,7 @@ hg_return_t amg_mpi_rma_open(
     if (domain->comm.size > AMG_MPI_WINDOW_RANKS_MAX) {
         AMG_LOG_WARNING("mpi",
             "%d ranks are more than the %d that windows can count: bulk data "
-            "moves by messages; name mpi+p2p to ask for that",
+            "moves by messages; choose mpi+p2p in place of mpi+rma",
             domain->comm.size, AMG_MPI_WINDOW_RANKS_MAX);
         return HG_OPNOTSUPPORTED;
     }
@@ -653,14 +654,14 @@ static unsigned work_forget(struct amg_mpi_rma *rma)
 
     for (; (link = amg_list_pop(&rma->ops)) != NULL; count++)
         AMG_LOG_WARNING("bulk",
-            "a %s through a window of rank %d did not end; MPI keeps its "
-            "memory",
+            "a %s through a window of rank %d did not end; MPI may still use "
+            "the memory of this transfer",
             amg_mpi_transfer_of(link)->is_put ? "put" : "get",
             amg_mpi_transfer_of(link)->rank);
     for (; (link = amg_list_pop(&rma->pending)) != NULL; count++)
         AMG_LOG_WARNING("bulk",
             "an access to memory of rank %d through a window did not end; MPI "
-            "keeps its memory",
+            "may still use the memory of this access",
             amg_container_of(link, struct amg_mpi_rma_access, link)->rank);
     return count;
 }

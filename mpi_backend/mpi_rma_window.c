@@ -11,17 +11,18 @@
  * MPI_Win_lock_all lasts as long as its window.
  *
  * Regions that are attached to one window must not overlap, and MPI does not
- * check that. So memory that lies within an attached region shares the region,
- * and memory that lies partly in a region is reached by messages, because an
- * access may not cross the border of two regions, and its origin does not know
- * the borders. A region is shared only as long as some exposed memory covers it
- * completely, because the program may have unmapped parts that none covers, and
+ * check that. So memory within an attached region shares the region. Memory
+ * that is partly in a region is reached by messages: an access may not cross
+ * the border of two regions, and the origin of the access does not know the
+ * borders. A region is shared only while some exposed memory covers the whole
+ * region. Otherwise the program may have unmapped a part of the region and
  * mapped other pages there, which MPI does not know. Regions stand in an array
  * in the order of their bases; adding one among n moves at most 24 n bytes,
  * which takes some microseconds with 8,192 regions.
  *
  * Freeing is collective, and blocks. So all ranks first pass a non-blocking
- * barrier, which a rank that gave up on others does not enter. Without all
+ * barrier; a rank that gave up on others enters the barrier only when
+ * MPI_Finalize begins. Without all
  * ranks, windows and descriptors stay allocated, since a silent rank may still
  * read them. MPICH aborts in MPI_Finalize if a window still holds memory; but
  * MPI_Finalize is collective as well, and so the remaining windows are freed
@@ -361,8 +362,8 @@ static bool barrier_wait(
             return false;
         if (verdict == AMG_PATIENCE_TELL)
             AMG_LOG_WARNING("mpi",
-                "MPI_Finalize waits for all %d ranks of a class that was left "
-                "open, to free its windows",
+                "MPI_Finalize waits for all %d ranks, to free windows that a "
+                "class left open",
                 windows->size);
         amg_back_off(tries++);
     }

@@ -7,12 +7,12 @@
  * message is checked before it is used: key, permission, bounds, lengths.
  *
  * When a put sent ahead is refused, its first fragments are in flight. The
- * access of that put receives these into memory that is never read, shared by
- * all such accesses, until the access has the bytes that the sender's STOP
- * names; then DONE tells the code.
+ * access of that put receives these fragments into memory that is never read
+ * (one for all such accesses), up to the length in the sender's STOP. Then DONE
+ * carries the error code.
  *
- * When memory is unregistered (halt), a get ends with the fragments in flight,
- * and DONE tells how many bytes move. The sender of a put gets HALT: only the
+ * When memory is unregistered (halt), a get posts no more fragments, and DONE
+ * tells how many bytes move. The sender of a put gets HALT: only the
  * sender knows how many bytes it has sent, and the receives stay posted until
  * its STOP. */
 #include "mpi_backend/mpi_transfer.h"
@@ -275,7 +275,7 @@ static struct amg_mpi_access *access_find_locked(
     return NULL;
 }
 
-/* Answers STOP of a get: the bytes posted, or all if the get has ended. */
+/* Answers STOP of a get: bytes posted, or `len` if the access has ended. */
 static void get_stop_locked(const struct amg_mpi_message *message,
     struct amg_mpi_access *access, uint64_t len)
 {
@@ -339,7 +339,7 @@ void amg_mpi_access_on_stop_locked(
         access->is_stopped = true;
         amg_mpi_pipeline_stop(&access->pipeline, stop.len);
     }
-    amg_mpi_msgbuf_put_locked(msgbuf); /* without access, DONE is in flight */
+    amg_mpi_msgbuf_put_locked(msgbuf); /* no access left: DONE was sent */
 }
 
 /* Retries accesses that waited for memory, and later messages about them. */

@@ -57,9 +57,9 @@ static hg_return_t protocols_compare(
     if (all->protocol == ~all->inverse)
         return HG_SUCCESS;
     AMG_LOG_ERROR("cls",
-        "the ranks ask for different transports; this one is to open '%s': "
-        "look at init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE, which "
-        "have to be the same on all of them",
+        "the ranks ask for different transports; this rank asks for '%s': make "
+        "init strings, AMALGAM_TRANSPORT and AMALGAM_INTERNODE the same on all "
+        "ranks",
         how->job.internode != NULL ? how->job.internode
         : how->protocol != NULL    ? how->protocol
                                    : "mpi");
@@ -211,9 +211,10 @@ static bool domains_leave_locked(enum amg_patience_verdict verdict)
 
 /* MPI_Finalize begins, and would hang with posted receives: stops all domains.
  * Ranks that close their classes before MPI_Finalize wait for this rank, which
- * sends DISCONNECT and refuses requests until they have closed. A class that
- * all ranks have ended is no fault, so it is not logged: an instance of Margo
- * lives while it is referenced, and a C++ engine until its block ends. */
+ * sends DISCONNECT and refuses requests until they have closed. An open
+ * class whose disconnect is over at all ranks is no fault, and is not logged:
+ * an instance of Margo lives while the instance is referenced, and a C++ engine
+ * until the end of its block. */
 static void domains_stop(void)
 {
     struct amg_patience patience = {0, 0};
@@ -262,8 +263,7 @@ static hg_return_t options_read(
 
     if (how->info != NULL && how->info[0] != '\0') {
         AMG_LOG_ERROR("cls",
-            "'%s' follows the name of the MPI transport, but nothing may",
-            how->info);
+            "'%s' must not follow the name of the MPI transport", how->info);
         return HG_INVALID_ARG;
     }
     if (!AMG_CONTRACT_OF("HG_Init",
@@ -404,9 +404,9 @@ static void peer_write_state_locked(const struct amg_mpi_domain *domain,
     amg_state_add(state, "its long answers announced", peer->long_replies);
     amg_state_add(
         state, "messages kept for further calls", peer->pack.kept != NULL);
-    amg_state_add(state, "messages to it with MPI",
+    amg_state_add(state, "messages to it that MPI has",
         msgbufs_count(&domain->sends.in_flight, peer->rank));
-    amg_state_add(state, "announced messages to it that MPI refused",
+    amg_state_add(state, "announced messages to it that MPI has not taken",
         msgbufs_count(&domain->longs.unsent, peer->rank));
     amg_state_add(state, "transfers",
         amg_calls_waiting(&domain->transfers.all, peer->rank));
@@ -469,10 +469,11 @@ static void transport_write_state(
     amg_state_add_list(state, "messages waiting for a thread that may call MPI",
         &domain->sends.deferred);
     amg_state_add_list(state, "accesses of ranks", &domain->accesses.all);
-    amg_state_add_list(state, "accesses of ranks that wait for memory",
+    amg_state_add_list(state, "messages about accesses that wait for memory",
         &domain->accesses.stalled);
     if (domain->rma != NULL) {
-        amg_state_add_list(state, "accesses through windows being made or left",
+        amg_state_add_list(state,
+            "accesses through windows being made, checked or left",
             &domain->rma->pending);
         amg_state_add_list(state, "exposed memories being closed",
             &domain->rma->exports.leaving);

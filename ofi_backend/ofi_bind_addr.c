@@ -7,10 +7,10 @@
  * loopback; so the driver reads the wildcard as "choose an interface". Of
  * several addresses the driver takes the first that other hosts can reach.
  *
- * The driver takes the nearest NIC only of NICs that are alike: of one network
- * (a fabric of libfabric), equally fast, and with addresses of the same format.
- * So ranks that take different NICs reach each other, and no rank takes a slow
- * NIC because that NIC is near. Other NICs stay in libfabric's order. */
+ * The driver chooses the nearest NIC only among NICs that are alike: of one
+ * network (a fabric of libfabric), equally fast, and with addresses of the same
+ * format. So ranks that take different NICs reach each other, and no rank takes
+ * a slow NIC because that NIC is near. Other NICs are not considered. */
 #include "ofi_backend/ofi_domain.h"
 
 #include <arpa/inet.h>
@@ -95,7 +95,7 @@ static int family_of(const char *host)
 }
 
 /* Reads an address of the named interface, of the wanted family: IPv4 before
- * IPv6, and of one family link-local addresses last. False: no address. */
+ * IPv6, and within a family link-local addresses last. False: no address. */
 static bool iface_read(struct amg_ofi_bind_addr *bind)
 {
     enum { LINK = 1, SIX = 2, NONE = 4 };
@@ -463,7 +463,7 @@ static bool is_named_nic(
     return name != NULL && strcmp(name, bind->given) == 0;
 }
 
-/* Is `name` the stack, or (unless that ends in '!') the stack with layers? */
+/* Is `name` the stack, or one with layers (unless `stack` ends in '!')? */
 static bool is_stack(const char *name, const char *stack)
 {
     size_t len = strcspn(stack, "!");
@@ -472,7 +472,7 @@ static bool is_stack(const char *name, const char *stack)
            (name[len] == '\0' || (name[len] == ';' && stack[len] != '!'));
 }
 
-/* The lowest-ranked result of one stack; of equal results, the first. */
+/* The best result (lowest rank) of one stack; of equal results, the first. */
 static const struct fi_info *stack_best(const struct amg_ofi_bind_addr *bind,
     const struct fi_info *all, const char *stack, bool by_nic)
 {

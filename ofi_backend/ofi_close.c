@@ -151,7 +151,7 @@ static bool pending_log(struct amg_ofi_domain *domain, bool is_given_up)
     if (peer != NULL)
         AMG_LOG_WARNING("cls",
             "the rank at %s has not answered %u requests and %zu transfers%s; "
-            "it must make progress and trigger until all have closed",
+            "every rank must make progress and trigger until all have closed",
             amg_ofi_peer_name(peer, text), peer->calls.unanswered,
             amg_list_len(&peer->rma.transfers),
             is_given_up ? ", which are given up" : "");

@@ -19,8 +19,8 @@ struct amg_progress_config {
     uint32_t self;      /* index of this rank */
     bool has_far;       /* ranks of the job are on other nodes */
     bool has_strangers; /* other ranks of a larger job may be on this node */
-    /* The NIC to other nodes, if a driver knows it: its bus address or a name;
-     * the same NIC on all ranks of the node. "": not known. */
+    /* Bus address or name of a NIC to other nodes, for placement: that of the
+     * node's first rank, on all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
@@ -52,17 +52,17 @@ void amg_progress_config_set_ranks(struct amg_progress_config *config,
     bool has_far);
 
 /* Copies from `owner`, the class that owns the domains: the ranks of the node
- * (their memory stays the owner's), the NIC, and the modes of progress and wait
- * where this class has auto. */
+ * (their memory stays the owner's), the NIC, and each mode of progress and wait
+ * that is AUTO in this class. */
 void amg_progress_config_borrow(struct amg_progress_config *config,
     const struct amg_progress_config *owner);
 
 /* Determines and logs where the threads of the class's contexts run; called
- * again after a change of the options. Loads the machine only if needed. */
+ * again after a change of the options. Loads the topology only if needed. */
 void amg_progress_config_settle(struct amg_progress_config *config);
 
 /* Input of the policy for rank `index` of the node, with the environment
- * applied, to show the map of all ranks. Loads the machine. False: the ranks of
+ * applied. Loads the topology. False: the ranks of
  * the node are not known. */
 bool amg_progress_config_question(const struct amg_progress_config *config,
     uint32_t index, struct amg_affinity_ask *ret_ask);

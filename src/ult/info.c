@@ -118,13 +118,13 @@ static const char *sched_name(const struct amg_sched *sched)
 
 static void pool_print(FILE *fp, const struct amg_ready_pool *pool, int depth)
 {
-    fprintf(fp, "%*spool %d: %s, %zu ready, %zu blocked, of %u schedulers%s\n",
+    fprintf(fp, "%*spool %d: %s, %zu ready, %zu blocked, in %u schedulers%s\n",
         depth, "", pool->id,
         pool->ops == NULL ? "of the program" : pool->ops->name,
         amg_ready_pool_size(pool),
         atomic_load_explicit(&pool->blocked, memory_order_relaxed),
         atomic_load_explicit(&pool->users, memory_order_relaxed),
-        pool->is_automatic ? ", freed with the last" : "");
+        pool->is_automatic ? ", freed with the last scheduler" : "");
 }
 
 static void sched_print(FILE *fp, const struct amg_sched *sched, int depth)

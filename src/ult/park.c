@@ -37,7 +37,7 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
 /* Timeouts, and the thread that blocks until the next timeout. A new timeout
  * wakes the thread only if no other timeout is earlier. */
 
-/* Bytes of the thread's stack; expire() only locks and wakes a thread. */
+/* Bytes of the thread's stack; expire() locks, wakes a thread, or logs. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 /* Timeouts of the process. */

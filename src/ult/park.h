@@ -40,8 +40,8 @@ struct amg_timeout {
 bool amg_timeout_set(struct amg_timeout *timeout, uint64_t deadline_ns,
     void (*expire)(struct amg_timeout *timeout));
 
-/* Called once for each amg_timeout_set(), by a caller that holds no lock that
- * expire() takes. True: the timeout has not expired, and will not. False:
+/* Called before a timeout that was set is freed, by a caller that holds no lock
+ * that expire() takes. True: the timeout has not expired, and will not. False:
  * expire() was called, and has returned. */
 bool amg_timeout_cancel(struct amg_timeout *timeout);
 

@@ -114,28 +114,15 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
     return event.ret;
 }
 
-/* Copies the first `count` bytes of the received arguments. The arguments are
- * the end of HG's buffer; a header of the program may be in front of them.
- * False: fewer bytes came. */
+/* Copies the first `count` bytes of received arguments. False: fewer came. */
 static inline bool args_peek(
-    hg_handle_t handle, bool is_input, void *ret_bytes, hg_size_t count)
+    hg_handle_t handle, bool is_input, void *ret_bytes, size_t count)
 {
-    hg_size_t args_len = is_input ? HG_Get_input_payload_size(handle)
-                                  : HG_Get_output_payload_size(handle);
-    hg_size_t len = 0;
-    void *buf = NULL;
-    hg_return_t rc = HG_SUCCESS;
+    const struct amg_args *args = amg_handle_received(handle, is_input);
 
-    if (args_len < count)
+    if (args->data == NULL || args->len < count)
         return false;
-    rc = is_input ? HG_Get_input_extra_buf(handle, &buf, &len)
-                  : HG_Get_output_extra_buf(handle, &buf, &len);
-    if (rc == HG_SUCCESS && buf == NULL)
-        rc = is_input ? HG_Get_input_buf(handle, &buf, &len)
-                      : HG_Get_output_buf(handle, &buf, &len);
-    if (rc != HG_SUCCESS || buf == NULL || len < args_len)
-        return false;
-    memcpy(ret_bytes, (const char *)buf + (len - args_len), count);
+    memcpy(ret_bytes, args->data, count);
     return true;
 }
 
@@ -152,12 +139,13 @@ size_t amalgam_margo_error_text(hg_handle_t handle, char *text)
 {
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
     char bytes[sizeof(uint32_t) + AMALGAM_MARGO_TEXT_MAX];
-    hg_size_t len = 0;
+    size_t len = 0;
 
     if (!AMG_CONTRACT(data != NULL, "handle is of no instance") ||
-        !AMG_GIVEN(text) || !data->is_refused)
+        !AMG_GIVEN(text) || !data->is_refused ||
+        amg_margo_is_inherited(data->mid))
         return 0;
-    len = HG_Get_output_payload_size(handle);
+    len = amg_handle_received(handle, false)->len;
     if (len > sizeof(bytes))
         len = sizeof(bytes);
     if (len <= sizeof(uint32_t) || !args_peek(handle, false, bytes, len))
@@ -183,11 +171,11 @@ hg_id_t amg_margo_peek_parent(hg_handle_t handle)
 }
 
 /* Sets the program's struct, and the proc that decodes and frees the struct. */
-static hg_return_t args_prepare(
+static AMG_INLINE hg_return_t args_prepare(
     hg_handle_t handle, bool is_input, void *user, struct amg_margo_args *args)
 {
     const struct amg_margo_handle *data = amg_margo_handle_find(handle);
-    margo_instance_id mid = margo_hg_handle_get_instance(handle);
+    margo_instance_id mid = amg_margo_handle_instance(handle);
     const struct amg_margo_rpc *rpc = NULL;
 
     if (!AMG_CONTRACT_OF(is_input ? "margo_get_input" : "margo_get_output",
@@ -217,7 +205,7 @@ static hg_return_t args_prepare(
 /* HG_Get_input(), HG_Free_input(), HG_Get_output() or HG_Free_output(). */
 typedef hg_return_t (*hg_call_fn)(hg_handle_t handle, void *args);
 
-static hg_return_t args_pass(
+static AMG_INLINE hg_return_t args_pass(
     hg_handle_t handle, bool is_input, void *user, hg_call_fn call)
 {
     struct amg_margo_args args = {.proc = NULL};
@@ -248,23 +236,14 @@ static hg_return_t output_get(hg_handle_t handle, void *arg)
                : output_decode(handle, arg);
 }
 
-/* The instance, if it has a monitor; else NULL. */
-static margo_instance_id monitored_instance(hg_handle_t handle)
-{
-    margo_instance_id mid = margo_hg_handle_get_instance(handle);
-
-    return mid != MARGO_INSTANCE_NULL && AMG_MARGO_HAS_MONITOR(mid)
-               ? mid
-               : MARGO_INSTANCE_NULL;
-}
-
 /* Makes a call, and stores its result in `ret` of `args`, the arguments of the
  * monitor's event. */
 #define ARGS_CALL(event, args, call)                                           \
     do {                                                                       \
-        margo_instance_id mid_ = monitored_instance((args)->handle);           \
+        margo_instance_id mid_ = amg_margo_handle_instance((args)->handle);    \
                                                                                \
-        if (AMG_LIKELY(mid_ == MARGO_INSTANCE_NULL))                           \
+        if (AMG_LIKELY(                                                        \
+                mid_ == MARGO_INSTANCE_NULL || !AMG_MARGO_HAS_MONITOR(mid_)))  \
             (args)->ret = (call);                                              \
         else                                                                   \
             AMG_MARGO_NOTIFY_CALL(mid_, event, args, call);                    \

@@ -245,7 +245,6 @@ static hg_return_t call_post(struct amg_margo_handle *data,
             (void *)data->handle);
         return HG_BUSY;
     }
-    data->is_refused = false;
     rc = amg_margo_request_arm(form, req);
     if (rc == HG_SUCCESS)
         rc = post(data->handle, call_done, data, args);
@@ -295,7 +294,10 @@ static hg_return_t call(struct amg_margo_handle *data,
     else
         rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
     args->is_posted = rc == HG_SUCCESS;
-    return amg_margo_request_posted(form, req, rc);
+    if (!args->is_over)
+        return amg_margo_request_posted(form, req, rc);
+    amg_margo_operation_end(mid); /* others may now end the instance */
+    return rc;
 }
 
 /* The low bits of an RPC's id are the id of the provider. */
@@ -375,6 +377,7 @@ static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
                                               "margo_create() can be forwarded"
                                             : "is of no Margo instance"))
         return HG_INVALID_ARG;
+    data->is_refused = false;
     rc = input_prepare(data, provider_id, in_struct, &args);
     if (rc != HG_SUCCESS)
         return rc;
@@ -434,21 +437,20 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
-/* HG_Respond() for the blocking form: ends an answer that has left at once. */
+/* HG_Respond() for the blocking form. If the answer has left at once, no
+ * callback follows: this function empties the slot in its place. */
 static hg_return_t respond_and_end(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
-    const struct hg_cb_info info = {
-        .arg = arg, .type = HG_CB_RESPOND, .info.respond.handle = handle};
-    bool is_over = false;
+    struct amg_margo_args *args = out_struct;
     hg_return_t rc = HG_SUCCESS;
 
-    /* The answer's reference ends before the callback, which uses the handle;
-     * another thread may drop the program's reference meanwhile. */
+    /* Keeps `arg`, the owner of the slot: the answer's reference may end, and
+     * another thread may drop the program's. */
     amg_handle_ref(handle);
-    rc = amg_respond(handle, callback, arg, out_struct, &is_over);
-    if (rc == HG_SUCCESS && is_over)
-        (void)callback(&info);
+    rc = amg_respond(handle, callback, arg, args, &args->is_over);
+    if (args->is_over)
+        (void)slot_empty(arg);
     (void)amg_handle_drop(handle, 1);
     return rc;
 }

@@ -559,8 +559,7 @@ void *amalgam_margo_data_ref(hg_handle_t handle, void (*ref)(void *data))
     return data;
 }
 
-/* The instance that registered the RPC, for handles of HG_Create(). */
-static margo_instance_id info_instance(const struct hg_info *info)
+margo_instance_id amg_margo_info_instance(const struct hg_info *info)
 {
     const struct amg_margo_rpc *rpc =
         info == NULL || info->id == 0
@@ -572,17 +571,13 @@ static margo_instance_id info_instance(const struct hg_info *info)
 
 margo_instance_id margo_hg_handle_get_instance(hg_handle_t h)
 {
-    const struct amg_margo_handle *kept = amg_margo_handle_find(h);
-
-    if (kept != NULL && kept->mid != MARGO_INSTANCE_NULL)
-        return kept->mid;
     return h == HG_HANDLE_NULL ? MARGO_INSTANCE_NULL
-                               : info_instance(HG_Get_info(h));
+                               : amg_margo_handle_instance(h);
 }
 
 margo_instance_id margo_hg_info_get_instance(const struct hg_info *info)
 {
-    return info_instance(info);
+    return amg_margo_info_instance(info);
 }
 
 ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h)

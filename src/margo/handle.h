@@ -100,6 +100,19 @@ static inline struct amg_margo_handle *amg_margo_handle_find(hg_handle_t handle)
     return handle == HG_HANDLE_NULL ? NULL : amg_handle_data(handle);
 }
 
+/* The instance that registered the RPC, for handles of HG_Create(). */
+margo_instance_id amg_margo_info_instance(const struct hg_info *info);
+/* The instance of a handle that is not NULL; MARGO_INSTANCE_NULL: none. */
+static AMG_INLINE margo_instance_id amg_margo_handle_instance(
+    hg_handle_t handle)
+{
+    const struct amg_margo_handle *data = amg_margo_handle_find(handle);
+
+    return AMG_LIKELY(data != NULL && data->mid != MARGO_INSTANCE_NULL)
+               ? data->mid
+               : amg_margo_info_instance(HG_Get_info(handle));
+}
+
 /* The RPC of the handle's present use, also if the RPC was deregistered
  * meanwhile; NULL: no RPC of Margo. */
 struct amg_margo_rpc *amg_margo_handle_rpc(const struct amg_margo_handle *data);

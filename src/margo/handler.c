@@ -49,8 +49,7 @@ static ABT_pool pool_of(const struct amg_margo_rpc *rpc)
     return rpc->is_registered ? rpc->pool : rpc->mid->pools->rpc_pool;
 }
 
-/* If there is a limit: starts a waiting request in place of a handler that has
- * ended. */
+/* With a limit: starts a waiting request in place of a handler that ended. */
 static void waiting_start(margo_instance_id mid)
 {
     bool has_next = true;
@@ -154,8 +153,7 @@ bool amg_margo_handler_is_self(margo_instance_id mid)
     return data != NULL ? data->mid == mid : is_served_by_program(mid);
 }
 
-/* If there is a limit: counts the handler, or queues the request. False:
- * queued. */
+/* With a limit: counts the handler, or queues the request. False: queued. */
 static bool handler_admit(margo_instance_id mid, struct amg_margo_handle *data)
 {
     bool has_place = true;

@@ -144,8 +144,7 @@ hg_return_t amg_margo_list_add(margo_instance_id mid,
     return rc;
 }
 
-/* Removes an item; later items move up. The caller holds the lock of the
- * registry. */
+/* Removes an item; later items move up. The lock of the registry is held. */
 static void list_remove(
     struct amg_margo_list *list, const struct amg_margo_item *item)
 {

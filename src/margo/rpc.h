@@ -89,6 +89,7 @@ struct amg_margo_args {
      * no monitor. */
     struct margo_request_struct *monitored;
     bool is_posted; /* set after the post: HG has encoded the struct */
+    bool is_over;   /* set by the post: the answer has left, nobody waits */
 };
 
 /* Registered with HG for every RPC; `data` is a struct amg_margo_args. */

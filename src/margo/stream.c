@@ -62,8 +62,7 @@ static bool pools_resolve(margo_instance_id mid, const char *path,
     return is_found;
 }
 
-/* An item with the pools of the plan, and room for `more` pools. NULL: failed,
- * logged. */
+/* An item with the plan's pools, and room for `more`. NULL: failed, logged. */
 static struct amg_margo_item *stream_plan(margo_instance_id mid,
     const char *path, const struct amg_margo_stream_spec *plan, size_t more)
 {

@@ -254,6 +254,14 @@ static inline void *amg_handle_data(hg_handle_t handle)
                                                        : HG_Get_data(handle);
 }
 
+/* The arguments that a handle has received: the input at its target, the output
+ * at its origin. `data` is NULL: none, or released. */
+static inline const struct amg_args *amg_handle_received(
+    const struct hg_handle *handle, bool is_input)
+{
+    return is_input ? &handle->in : &handle->out;
+}
+
 /* Data of the RPC of a request that has come in; NULL: the RPC has none, or was
  * deregistered. */
 static inline void *amg_handle_rpc_data(const struct hg_handle *handle)

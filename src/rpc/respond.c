@@ -532,10 +532,10 @@ AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     handle->entry.run = respond_run;
     handle->entry.is_incoming = amg_role.is_serving;
     if (!AMG_LIKELY(handle->looped.origin == NULL)) {
-        if (is_over != NULL)
-            *is_over = true;
         rc = respond_looped(
             handle, message, handle->callback != NULL && is_over == NULL);
+        if (is_over != NULL)
+            *is_over = rc == HG_SUCCESS;
         goto check;
     }
     if (AMG_LIKELY(message->buf == NULL)) {

@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* margo_respond() with an output that cannot be encoded fails; the handler may
- * respond again. Otherwise its caller gets HG_CANCELED, and the log does not
- * say that the handler never responded. */
+/* margo_respond() with an output that cannot be encoded, or for which there is
+ * no memory, fails; the handler may respond again. Otherwise its caller gets
+ * HG_CANCELED, and the log does not say that the handler never responded. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "alone.h"
+#include "base/mem.h"
 
-static hg_id_t ids[3];
+/* More than a message without a buffer holds. */
+enum { LONG = 100, TIMES = 8 };
+
+static hg_id_t ids[4];
 static atomic_uint blames;
+static uint64_t fail_at; /* the allocation of an answer that fails; 0: none */
+static bool has_failed;
 
 static hg_return_t hg_proc_odd(hg_proc_t proc, void *data)
 {
     if (hg_proc_get_op(proc) == HG_ENCODE && *(uint64_t *)data % 2 == 0)
         return HG_OVERFLOW;
     return hg_proc_uint64_t(proc, data);
+}
+
+static hg_return_t hg_proc_blob(hg_proc_t proc, void *data)
+{
+    return hg_proc_raw(proc, data, LONG);
 }
 
 static void look(const char *line)
@@ -67,6 +78,24 @@ static void tried_again(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(tried_again)
 
+/* Without memory for the first answer. */
+static void starved(hg_handle_t handle)
+{
+    static char blob[LONG];
+    hg_return_t rc = HG_SUCCESS;
+
+    amg_mem_fail_nth(fail_at);
+    rc = margo_respond(handle, blob);
+    amg_mem_fail_nth(0);
+    has_failed = rc != HG_SUCCESS;
+    if (has_failed) {
+        CHECK_RC(rc, HG_NOMEM);
+        CHECK_RC(margo_respond(handle, blob), HG_SUCCESS);
+    }
+    CHECK_RC(margo_destroy(handle), HG_SUCCESS);
+}
+DEFINE_MARGO_RPC_HANDLER(starved)
+
 /* The same by HG alone. */
 static hg_return_t by_hg(hg_handle_t handle)
 {
@@ -96,6 +125,7 @@ int main(void)
         .error = listen_to_margo,
         .critical = listen_to_margo,
     };
+    unsigned failures = 0;
 
     alone_open(NULL, NULL);
     HG_Set_log_func(listen_to);
@@ -106,6 +136,13 @@ int main(void)
     CHECK_RC(HG_Register(
                  margo_get_class(pair.mid), ids[2], NULL, hg_proc_odd, by_hg),
         HG_SUCCESS);
+    ids[3] = MARGO_REGISTER(pair.mid, "starved", void, blob, starved);
+    ends(ids[3], HG_SUCCESS);
+    for (fail_at = 1; fail_at <= TIMES; fail_at++) {
+        ends(ids[3], HG_SUCCESS);
+        failures += has_failed;
+    }
+    CHECK(failures > 0);
     ends(ids[0], HG_CANCELED);
     ends(ids[1], HG_SUCCESS);
     ends(ids[2], HG_CANCELED);

@@ -35,7 +35,7 @@ static bool is_ours(const void *caller)
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     static unsigned looks;
-    static int (*real)(clockid_t, struct timespec *);
+    static int (*_Atomic real)(clockid_t, struct timespec *);
     uint64_t ns = 0;
 
     if (real == NULL)
@@ -53,7 +53,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 
 int nanosleep(const struct timespec *nap, struct timespec *left)
 {
-    static int (*real)(const struct timespec *, struct timespec *);
+    static int (*_Atomic real)(const struct timespec *, struct timespec *);
 
     if (real == NULL)
         real = (int (*)(const struct timespec *, struct timespec *))dlsym(
@@ -68,7 +68,7 @@ int nanosleep(const struct timespec *nap, struct timespec *left)
 
 int sched_yield(void)
 {
-    static int (*real)(void);
+    static int (*_Atomic real)(void);
 
     if (real == NULL)
         real = (int (*)(void))dlsym(RTLD_NEXT, "sched_yield");
@@ -104,7 +104,7 @@ static uint64_t end_at(const struct timespec *limit)
 
 int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 {
-    static int (*real)(int, struct epoll_event *, int, int);
+    static int (*_Atomic real)(int, struct epoll_event *, int, int);
     uint64_t end_ns = 0;
     int count = 0;
 
@@ -123,8 +123,8 @@ int epoll_wait(int fd, struct epoll_event *events, int max, int timeout_ms)
 int epoll_pwait2(int fd, struct epoll_event *events, int max,
     const struct timespec *limit, const sigset_t *mask)
 {
-    static int (*real)(int, struct epoll_event *, int, const struct timespec *,
-        const sigset_t *);
+    static int (*_Atomic real)(int, struct epoll_event *, int,
+        const struct timespec *, const sigset_t *);
     const struct timespec zero = {0, 0};
     uint64_t end_ns = UINT64_MAX;
     int count = 0;
@@ -144,7 +144,7 @@ int epoll_pwait2(int fd, struct epoll_event *events, int max,
 
 int poll(struct pollfd *fds, nfds_t fd_count, int timeout_ms)
 {
-    static int (*real)(struct pollfd *, nfds_t, int);
+    static int (*_Atomic real)(struct pollfd *, nfds_t, int);
     uint64_t end_ns = 0;
     int count = 0;
 
@@ -162,7 +162,7 @@ int poll(struct pollfd *fds, nfds_t fd_count, int timeout_ms)
 int ppoll(struct pollfd *fds, nfds_t fd_count, const struct timespec *limit,
     const sigset_t *mask)
 {
-    static int (*real)(
+    static int (*_Atomic real)(
         struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
     const struct timespec zero = {0, 0};
     uint64_t end_ns = UINT64_MAX;

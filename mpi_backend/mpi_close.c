@@ -193,9 +193,8 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
         domain_wait_locked(domain, &idle_rounds);
 }
 
-/* Waits until all ranks are ready to free their windows; false: keep them. A
- * rank that gave up on others keeps its windows, even if rank 0 frees its own.
- */
+/* Waits until all ranks are ready to free their windows; false: keep them, as
+ * a rank that gave up on others does, even if rank 0 frees its windows. */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};

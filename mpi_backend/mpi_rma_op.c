@@ -21,9 +21,9 @@
  * (of a put: when the flush has returned). In the same step the transfer
  * releases its access, because the exposer may wait for the release, and the
  * program perhaps makes no further progress. A silent target would delay the
- * end. So a cancellable transfer moves its fragments through
- * bounce buffers: once it is cancelled, its operation ends within GRACE_MS
- * (mpi_transfer.c). Other transfers use the user's memory directly.
+ * end. So a cancellable transfer moves its fragments through bounce buffers:
+ * once it is cancelled, its operation ends within GRACE_MS (mpi_transfer.c).
+ * Other transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
  *

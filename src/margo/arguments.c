@@ -118,7 +118,7 @@ hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data)
 static inline bool args_peek(
     hg_handle_t handle, bool is_input, void *ret_bytes, size_t count)
 {
-    const struct amg_args *args = amg_handle_received(handle, is_input);
+    const struct amg_args *args = amg_handle_args(handle, is_input);
 
     if (args->data == NULL || args->len < count)
         return false;
@@ -145,7 +145,7 @@ size_t amalgam_margo_error_text(hg_handle_t handle, char *text)
         !AMG_GIVEN(text) || !data->is_refused ||
         amg_margo_is_inherited(data->mid))
         return 0;
-    len = amg_handle_received(handle, false)->len;
+    len = amg_handle_args(handle, false)->len;
     if (len > sizeof(bytes))
         len = sizeof(bytes);
     if (len <= sizeof(uint32_t) || !args_peek(handle, false, bytes, len))

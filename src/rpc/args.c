@@ -268,7 +268,7 @@ static AMG_INLINE hg_return_t args_check(
 static AMG_INLINE hg_return_t args_decode(
     struct hg_handle *handle, bool wants_input, hg_proc_op_t op, void *user)
 {
-    struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    struct amg_args *args = amg_handle_args(handle, wants_input);
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;
 
@@ -286,7 +286,7 @@ static AMG_INLINE hg_return_t args_decode(
 static AMG_INLINE hg_return_t args_get(
     struct hg_handle *handle, bool wants_input, void *user)
 {
-    struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    struct amg_args *args = amg_handle_args(handle, wants_input);
     hg_return_t rc = args_check(handle, wants_input, user);
 
     if (rc != HG_SUCCESS)
@@ -337,7 +337,7 @@ static AMG_INLINE hg_return_t args_get(
 static AMG_INLINE hg_return_t args_free(
     struct hg_handle *handle, const char *call, bool wants_input, void *user)
 {
-    const struct amg_args *args = wants_input ? &handle->in : &handle->out;
+    const struct amg_args *args = amg_handle_args(handle, wants_input);
     hg_return_t rc = args_check(handle, wants_input, user);
     int share = 1;
 

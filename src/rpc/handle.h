@@ -254,10 +254,9 @@ static inline void *amg_handle_data(hg_handle_t handle)
                                                        : HG_Get_data(handle);
 }
 
-/* The arguments that a handle has received: the input at its target, the output
- * at its origin. `data` is NULL: none, or released. */
-static inline const struct amg_args *amg_handle_received(
-    const struct hg_handle *handle, bool is_input)
+/* The arguments of one direction. `data` is NULL: none, or released. */
+static inline struct amg_args *amg_handle_args(
+    struct hg_handle *handle, bool is_input)
 {
     return is_input ? &handle->in : &handle->out;
 }

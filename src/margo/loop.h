@@ -35,6 +35,7 @@ struct amg_margo_rounds {
     unsigned spindown_ms;   /* no blocking for this time after an event */
     uint64_t spin_until_ns; /* no blocking before this time; 0: may block */
     unsigned idle_rounds;   /* rounds since the last event */
+    bool has_skipped;       /* the last round did not poll the network */
     bool was_quiet;         /* the instance had drained before the last round */
     unsigned backoff_ms;    /* duration of the last back-off, or 0 */
     struct amg_link link;   /* among all loops of the process */

@@ -368,7 +368,9 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 }
 
 /* Polls the network once. If no event comes and no thread of the stream is
- * ready, sleeps. A loop that stands by makes a standby step instead. */
+ * ready, sleeps. A loop that stands by makes a standby step instead. If
+ * callbacks are due, which handlers have queued since the last round, every
+ * second round goes without a poll. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     hg_return_t rc = HG_TIMEOUT;
@@ -376,6 +378,10 @@ static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 
     if (!AMG_LIKELY(!mid->loop->has_second))
         rounds->stands_by = stands_by(mid, rounds);
+    rounds->has_skipped = !rounds->has_skipped && !mid->loop->has_second &&
+                          amg_context_has_due(mid->hg_context);
+    if (rounds->has_skipped)
+        return HG_SUCCESS;
     /* A poll does not sleep: amg_margo_runtime_sleep() is not needed. */
     if (AMG_LIKELY(!rounds->stands_by)) {
         rc = progress(mid, rounds, 0);

@@ -1,36 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls whose instructions callgrind counts, in one thread: a class that calls
- * itself, and two classes over shared memory. Each case runs some times before
- * it is counted, and dumps its counts under its name. Functions called part_*
- * are the parts of a call, of which count.sh prints the instructions. */
-#include <stdio.h>
-#include <stdlib.h>
+ * itself, and two classes over shared memory. */
 #include <string.h>
-#include <valgrind/callgrind.h>
 
 #include "amalgam_oneway.h"
+#include "count.h"
 #include "margo.h"
 #include "mercury_macros.h"
 #include "mercury_proc_bulk.h"
 #include "mercury_proc_string.h"
 #include "mercury_request.h"
 
-enum { WARM = 500, COUNTED = 500, BLOB = 256, KIB = 1024, PULLED = 4096 };
+enum { BLOB = 256, KIB = 1024, PULLED = 4096 };
 enum { STREAM = 16, REQUEST_MS = 1000 };
 
 MERCURY_GEN_PROC(ints_t, ((int32_t)(one))((int32_t)(other)))
 MERCURY_GEN_PROC(text_t, ((hg_const_string_t)(text)))
 MERCURY_GEN_PROC(bulk_in_t, ((hg_bulk_t)(bulk)))
-
-#define PART static __attribute__((noinline))
-
-#define OK(call)                                                               \
-    do {                                                                       \
-        if ((call) != HG_SUCCESS) {                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #call);         \
-            exit(EXIT_FAILURE);                                                \
-        }                                                                      \
-    } while (0)
 
 struct side {
     hg_class_t *cls;
@@ -342,25 +328,6 @@ static void no_handle_calls(struct pair *pair, unsigned count)
     }
     while (pair->served != served)
         no_handle_turn(pair);
-}
-
-/* Dumps the counts of the last COUNTED of them as "CASE ON COUNTED". */
-#define COUNT(case, on, repeated)                                              \
-    do {                                                                       \
-        for (int i_ = 0; i_ < WARM + COUNTED; i_++) {                          \
-            if (i_ == WARM)                                                    \
-                CALLGRIND_ZERO_STATS;                                          \
-            repeated;                                                          \
-        }                                                                      \
-        dump(case, on);                                                        \
-    } while (0)
-
-static void dump(const char *name, const char *on)
-{
-    char text[64];
-
-    snprintf(text, sizeof(text), "%s %s %d", name, on, COUNTED);
-    CALLGRIND_DUMP_STATS_AT(text);
 }
 
 static hg_handle_t handle_of(struct pair *pair, hg_id_t id)

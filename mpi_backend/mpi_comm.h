@@ -43,8 +43,8 @@ struct amg_mpi_comm {
 
 /* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
- * communicator to duplicate: `*user`; if `user` is NULL, that of
- * amg_mpi_world_set(), else MPI_COMM_WORLD. At MPI_THREAD_SERIALIZED the caller
+ * communicator to duplicate: `*user`; if `user` is NULL, that set by
+ * amg_mpi_world_set(), or MPI_COMM_WORLD. At MPI_THREAD_SERIALIZED the caller
  * then holds the lock of MPI calls until the domain is open, but not in
  * amg_mpi_comm_pause(). The caller has checked `user` by
  * amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs first in
@@ -78,8 +78,8 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
                amg_mpi_comm_is_main());
 }
 
-/* MPI_Testsome; the status of each completed request has its own code, also if
- * none failed. Fails only if the call itself was refused. */
+/* MPI_Testsome; sets MPI_ERROR in the status of each completed request, also if
+ * no request failed. Fails only if MPI refused the call itself. */
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 

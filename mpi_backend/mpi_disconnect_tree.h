@@ -2,9 +2,9 @@
 /* Protocol of the collective disconnect, as a state machine of one rank: its
  * inputs are messages and the time, its outputs messages; it does not call MPI.
  *
- * The ranks form a tree. A subtree is a range of ranks, whose root r is the
- * first; the rest is cut into at most AMG_MPI_TREE_CHILDREN equal ranges (the
- * last may be shorter), which are the subtrees of r's children.
+ * The ranks form a tree. A subtree is a range of ranks, whose first rank r is
+ * the root; the others are cut into at most AMG_MPI_TREE_CHILDREN equal ranges
+ * (the last may be shorter), which are the subtrees of r's children.
  *
  *   rank      0                          of 14, with 4 children
  *           / |  \   \
@@ -13,7 +13,7 @@
  *        2 3 4 ...   12
  *
  *   DISCONNECT          to the parent   the sender's whole subtree is closing,
- *                                       or the sender gave up; answers ASK, too
+ *                                       or the sender gave up; also answers ASK
  *   DISCONNECT_AGAIN    to children     all ranks have closed; close again
  *   DISCONNECT_ALL      to children*    the end: all but the named are closing
  *   DISCONNECT_ASK      to children     which ranks below are missing?
@@ -21,9 +21,9 @@
  *
  * A rank that is closing still serves the others, and its handlers may make
  * calls. So the ranks close in phases: when all ranks have closed, all close
- * once more, and each tells whether it made calls since it closed before. The
- * last phase is the first after phase 0 in which no rank did. Why no call is
- * lost: let T be the moment when rank 0 ended the phase before the last. By
+ * once more, and each tells whether it made calls since its previous close. The
+ * last phase is the first after phase 0 in which no rank made calls. No call is
+ * lost: let T be the moment when rank 0 ended the phase before the last one. By
  * then each rank had closed in that phase, after its calls were handled and
  * answered; each rank closed again only after T, and told that it had made no
  * call in between. So at T no call was in flight, and no running handler would

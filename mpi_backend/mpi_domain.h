@@ -5,7 +5,7 @@
  * operations while they are posted. MPI takes one lock of its own in every
  * call, so finer locks would gain nothing. If MPI allows one call at a time
  * only (MPI_THREAD_SERIALIZED), all domains of the process share one lock.
- * Callers of functions that end in _locked hold the lock.
+ * Callers of functions whose names end in _locked hold the lock.
  *
  * Resources that requests and transfers wait for, first come, first served:
  *
@@ -16,8 +16,8 @@
  *   place in flight to a peer
  *     a put or get             AMG_MPI_TRANSFERS  the peer makes progress
  *   room for long requests
- *     a request of a context   MAX_PENDING_BYTES  this program's handler begins
- *   bounce buffer
+ *     a request of a context   AMALGAM_MAX_       this program's handler begins
+ *   bounce buffer              PENDING_BYTES
  *     a fragment               64, and one for    MPI has moved the fragment;
  *                              each transfer      a first fragment never waits
  *
@@ -51,16 +51,16 @@ enum {
     AMG_MPI_TRANSFERS = 64,    /* puts and gets in flight to one peer */
     AMG_MPI_CONTEXTS = 256,    /* a context id is one byte */
     AMG_MPI_TAG_CONTROL = 256, /* above the tags of contexts */
-    /* The bits above these are the domain's stamp, which only guards against
-     * late messages of a closed domain whose communicator had the same number:
-     * two domains have the same stamp in one case of 524,288 (MPICH), or of 64
-     * with the least MPI_TAG_UB that the standard allows. */
+    /* Low bits of a tag, which name the context. The bits above are the
+     * domain's stamp, which only guards against late messages of a closed
+     * domain whose communicator had the same number: two domains share a stamp
+     * in one case of 524,288 (MPICH), or of 64 with the least MPI_TAG_UB. */
     AMG_MPI_TAG_BITS = 9,
     /* Number of tags of long messages on `comm.data`, above those of transfers:
      * per context one of requests, one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers. The target
-     * pulls longer arguments, which take longer than the round trip. */
+     * pulls longer arguments: to move them takes longer than a round trip. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
@@ -83,11 +83,11 @@ struct amg_mpi_msgbuf {
     bool is_long;       /* data[] has AMG_MPI_LONG_CAP bytes */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_pack_arrival arrival;
-    struct amg_pack pack; /* for the packer; of a long message: head.kind */
-    /* A PACK begins here, and `header` is the head of its first call. In any
-     * other message `packed.kind` is 0. */
+    struct amg_pack pack; /* for the packer; head.kind: of a long message */
+    /* An outgoing PACK begins here: then `header` is the head of its first
+     * call. In all other msgbufs `packed.kind` is 0. */
     _Alignas(64) struct amg_mpi_header packed;
-    struct amg_mpi_header header; /* any other message begins here */
+    struct amg_mpi_header header; /* other and received messages begin here */
     unsigned char data[];
 };
 
@@ -97,13 +97,13 @@ struct amg_mpi_ep {
     struct amg_link orphan;  /* on domain->orphans, once closed */
     struct amg_list done;    /* operations for the next poll */
     struct amg_list arrived; /* arrivals for the next poll */
-    struct amg_list longs;   /* announcements that wait for room: requests */
+    struct amg_list longs;   /* announcements of requests that wait for room */
     struct amg_list behind;  /* places of long requests that are coming, and
                               * arrivals behind them; see mpi_long.c */
     bool was_idle;           /* the last poll found no message */
     bool has_skipped;        /* the last poll did not test for messages */
     unsigned first;          /* index of the oldest posted receive */
-    unsigned posted;         /* receives */
+    unsigned posted;         /* receives in the ring */
     /* A ring of receives, in posting order; MPI_REQUEST_NULL: completed, see
      * `statuses` and `codes`. */
     MPI_Request requests[AMG_MPI_RECEIVES];
@@ -115,7 +115,7 @@ struct amg_mpi_ep {
 /* Counts of messages from and to all ranks. */
 struct amg_mpi_liveness {
     unsigned heard; /* messages received and fragments moved */
-    unsigned lost;  /* messages not sent since the last check, to lost peers */
+    unsigned lost;  /* messages to lost peers, not sent since the last check */
 };
 
 /* Receives a message that matched no posted receive; see mpi_progress.c. */
@@ -127,8 +127,8 @@ struct amg_mpi_unmatched {
 
 /* Long messages that were announced; see mpi_long.c. */
 struct amg_mpi_longs {
-    struct amg_list unsent;     /* announced by us; MPI has not taken them */
-    struct amg_list coming;     /* announced by peers; being received */
+    struct amg_list unsent;     /* announced by this rank, not taken by MPI */
+    struct amg_list coming;     /* announced by peers, being received */
     struct amg_list waiting;    /* announcements for which memory is missing */
     atomic_uint_fast64_t *held; /* pending bytes by context: see amg_ep */
     uint64_t cap;               /* limit of `held` of each context */
@@ -140,7 +140,7 @@ struct amg_mpi_barrier {
     bool is_claimed;     /* a caller is between begin() and end() */
 };
 
-/* The end of opening at all ranks; see mpi_job.c. */
+/* Detects that all ranks have opened the class; see mpi_job.c. */
 struct amg_mpi_joining {
     MPI_Request request; /* a barrier after all collective calls of opening */
     bool has_begun;
@@ -154,7 +154,7 @@ enum amg_mpi_memory {
     AMG_MPI_MEMORIES
 };
 
-/* Lengths of transfers; transfers below AMG_MPI_WINDOW_LEN_MIN use messages. */
+/* Classes of transfer lengths. Below AMG_MPI_WINDOW_LEN_MIN, use messages. */
 enum amg_mpi_size {
     AMG_MPI_SIZE_MEDIUM, /* up to 256 KiB, measured with 64 KiB */
     AMG_MPI_SIZE_LARGE,  /* longer, measured with 1 MiB */
@@ -194,7 +194,7 @@ struct amg_mpi_domain {
     struct amg_bias *lock;
     struct amg_bias own_lock;
     struct amg_mpi_comm comm;
-    int stamp;            /* shifted; added to all tags of messages */
+    int stamp;            /* high bits of the tags on `comm.messages` */
     uint32_t message_len; /* longest eager message, with our header */
     uint32_t room_len;    /* longest message of a posted receive */
     uint32_t max_contexts;
@@ -244,8 +244,8 @@ struct amg_mpi_domain {
         uint32_t small_len; /* longest put or get that goes inside a message */
         uint32_t fragment_len;
         /* Number of tags of gets; as many tags of puts follow. A transfer of
-         * this rank has the tag of its slot in `all`, until the peer has sent
-         * its last message; without a free slot a post returns HG_NOMEM. */
+         * this rank has the tag of its slot in `all` until the peer's last
+         * message about it; without a free slot a post returns HG_NOMEM. */
         int tags_half;
     } transfers;
     struct {                 /* mpi_target.c */

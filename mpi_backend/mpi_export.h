@@ -22,9 +22,9 @@
  * last access that was counted meanwhile is released.
  *
  * The tag repeats after 4,095 registrations; the ID tells apart registrations
- * with the same tag. The count has room for 2^20 accesses. A rank holds one
- * access to a memory as a rule, at most AMG_MPI_TRANSFERS if accesses end late:
- * fewer than 16,000 ranks cannot reach 2^20. */
+ * with the same tag. The count has room for 2^20 accesses. A rank normally
+ * holds one access to a memory, and at most AMG_MPI_TRANSFERS if accesses end
+ * late: fewer than 16,000 ranks cannot reach 2^20. */
 #ifndef AMG_MPI_BACKEND_MPI_EXPORT_H
 #define AMG_MPI_BACKEND_MPI_EXPORT_H
 
@@ -95,7 +95,7 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
     const struct amg_mpi_key *key, enum amg_mem_flags direction,
     const struct amg_segment *segments, uint32_t count);
 
-/* Owned by the caller of reg(), until unreg() succeeded. */
+/* Owned by the driver from reg() on, until unreg() has succeeded. */
 struct amg_mpi_mem {
     struct amg_mem base;
     struct amg_mpi_key key;

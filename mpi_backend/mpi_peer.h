@@ -12,18 +12,18 @@ struct amg_mpi_peer {
     struct amg_flow_peer calls;
     struct amg_flow_peer bulk;
     struct amg_pack_peer pack;
-    struct amg_mpi_peer *next; /* the peer created before */
+    struct amg_mpi_peer *next; /* the peer created before this one */
     uint32_t rank;
     struct amg_watched watched;
     uint8_t context; /* from which the peer's last request came */
     bool is_lost;    /* MPI could not send a message to this rank */
-    bool is_stuck;   /* MPI refused the oldest of longs.unsent to it */
+    bool is_stuck;   /* MPI refused the rank's oldest message in longs.unsent */
     uint16_t open;   /* requests of the peer not yet answered or released */
-    uint16_t long_requests; /* announced by the peer, have not come */
-    uint16_t long_replies;  /* announced by the peer, have not come */
+    uint16_t long_requests; /* announced by the peer, not yet received */
+    uint16_t long_replies;  /* announced by the peer, not yet received */
 };
 
-/* A peer of the contract is the address of its rank's slot in the table. */
+/* A peer of the contract is the address of the rank's slot in `peers.all`. */
 static inline uint32_t amg_mpi_rank_of(
     const struct amg_mpi_domain *domain, const struct amg_peer *peer)
 {
@@ -55,7 +55,7 @@ static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
            amg_mpi_peer_reserve_make_locked(domain);
 }
 
-/* NULL: no memory. */
+/* The peer of a rank, which is created if necessary. NULL: no memory. */
 static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
     struct amg_mpi_domain *domain, uint32_t rank)
 {
@@ -68,7 +68,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
                                     : amg_mpi_peer_meet_locked(domain, rank);
 }
 
-/* The peer of a rank that was met. */
+/* The peer of a rank whose peer exists. */
 static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {

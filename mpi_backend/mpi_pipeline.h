@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pipelines: the bytes of a segment list as messages of bounded length, and the
- * bounce buffers of these fragments. */
+/* Pipelines: the bytes of a segment list in fragments, which are messages of
+ * bounded length, and the bounce buffers of fragments. */
 #ifndef AMG_MPI_BACKEND_MPI_PIPELINE_H
 #define AMG_MPI_BACKEND_MPI_PIPELINE_H
 
@@ -8,7 +8,7 @@
 #include "transport/seg_iter.h"
 
 enum {
-    AMG_MPI_FRAGMENTS = 4, /* in flight per pipeline: keeps a wire busy */
+    AMG_MPI_FRAGMENTS = 4, /* most in flight per pipeline: keep a wire busy */
     AMG_MPI_FRAGMENT_MIN = 1024,
     AMG_MPI_FRAGMENT_MAX = 1 << 30, /* an MPI count is an int */
     AMG_MPI_AHEAD_MAX = 1 << 18,    /* longest fragment sent before PUT_READY */
@@ -77,12 +77,12 @@ void amg_mpi_pipeline_init(struct amg_mpi_pipeline *pipeline,
     const struct amg_seg_iter *list, uint64_t len, uint32_t fragment_len,
     bool is_send);
 /* Allocates the bounce buffer that the pipeline needs, if any, before the first
- * message to the peer. HG_NOMEM. HG_PROTOCOL_ERROR: its fragments are too long
- * for any bounce buffer. */
+ * message to the peer. HG_NOMEM. HG_PROTOCOL_ERROR: the fragments are longer
+ * than a bounce buffer. */
 hg_return_t amg_mpi_pipeline_ready(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 
-/* Posts the fragments that the window allows. */
+/* Posts fragments until AMG_MPI_FRAGMENTS are in flight, or 1 with a sink. */
 void amg_mpi_pipeline_post(
     struct amg_mpi_pipeline *pipeline, struct amg_mpi_domain *domain);
 /* Posts fragments, and processes completed ones until none is complete. */
@@ -96,14 +96,14 @@ static inline void amg_mpi_batch_begin(
     batch->count = 0;
     batch->is_over = false;
 }
-/* Adds a pipeline. A full batch, and batch_end(), process the completed
- * fragments of all pipelines added. */
+/* Adds a pipeline, unless the batch is over. A full batch, and batch_end(),
+ * process completed fragments, at most until a pipeline is over. */
 void amg_mpi_batch_add(
     struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
 void amg_mpi_batch_end(struct amg_mpi_batch *batch);
 
 /* Posts nothing from byte `limit` on, and cancels receives of fragments from
- * `limit` on; amg_mpi_pipeline_move() or a batch completes them. */
+ * there on; amg_mpi_pipeline_move() or a batch completes these receives. */
 void amg_mpi_pipeline_stop(struct amg_mpi_pipeline *pipeline, uint64_t limit);
 
 /* Receives all further bytes, up to `limit`, into `sink`. To be called only

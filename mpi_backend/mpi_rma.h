@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk data through MPI windows: selection, and puts and gets of this rank. */
+/* Puts and gets of this rank through MPI windows, and when windows are used. */
 #ifndef AMG_MPI_BACKEND_MPI_RMA_H
 #define AMG_MPI_BACKEND_MPI_RMA_H
 
@@ -12,7 +12,7 @@
 struct amg_mpi_transfer;
 
 enum {
-    AMG_MPI_FRAGMENTS_TEST = 64, /* fragments that one call tests */
+    AMG_MPI_FRAGMENTS_TEST = 64, /* fragments that one MPI_Testany() tests */
 };
 
 /* State of window operations to one rank; created when first needed. */
@@ -25,7 +25,7 @@ struct amg_mpi_rma_peer {
     uint32_t answered;        /* highest number that the rank has answered */
     uint8_t context;          /* the context that the last SYNC went to */
     uint8_t origin_context;   /* the context that its answer comes to */
-    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* completed so far, by window */
+    uint64_t flushes[AMG_MPI_WAY_COUNT]; /* flushes so far of each window */
 };
 
 enum amg_mpi_rma_access_state {
@@ -52,8 +52,8 @@ struct amg_mpi_rma_access {
     uint64_t moved;  /* bytes since the access word was last checked */
     uint64_t word;   /* the access word, as last read */
     struct amg_mpi_key key;
-    MPI_Request request; /* acquires, or checks */
-    MPI_Request leaving; /* releases */
+    MPI_Request request; /* of the operation that acquires or checks */
+    MPI_Request leaving; /* of the operation that releases */
     uint64_t leave;      /* what `leaving` adds to the access word */
     uint64_t add[AMG_MPI_DESC_WORDS];  /* what acquiring adds to the words */
     uint64_t seen[AMG_MPI_DESC_WORDS]; /* words read; valid from HELD on */
@@ -77,7 +77,7 @@ struct amg_mpi_rma_op {
     bool is_direct;   /* uses the user's memory, not bounce buffers */
     bool has_asked;   /* sent SYNC `sync`, or a later one */
     uint32_t sync;    /* the SYNC whose answer the put waits for */
-    uint64_t flushes; /* the peer's number when the wait began */
+    uint64_t flushes; /* peer->flushes[way] when the wait for a flush began */
     unsigned in_flight;
     struct amg_seg_iter
         local; /* of the next fragment; not read after cancellation */
@@ -112,7 +112,7 @@ hg_return_t amg_mpi_rma_access_join_locked(struct amg_mpi_domain *domain,
 /* Counts `len` bytes that moved; after many, rereads the access word. */
 void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_access *access, uint64_t len);
-/* Gives up a transfer's share of the access, which may be NULL. */
+/* Gives up a transfer's share of the access; `access` may be NULL. */
 void amg_mpi_rma_access_release_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access);
 /* Processes requests of accesses that MPI has completed. */
@@ -129,7 +129,7 @@ hg_return_t amg_mpi_rma_open(
 void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole);
 
 /* Decides whether a transfer goes through a window; if so, prepares `transfer`,
- * whose common part is filled in. */
+ * whose common part the caller has filled in. */
 bool amg_mpi_rma_op_plan(const struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, const struct amg_seg_iter *local,
     const struct amg_remote *remote, uint64_t len);
@@ -161,7 +161,7 @@ struct amg_mpi_figures {
     uint64_t is_blocking;  /* 1: the post of an access waits for the target */
     uint64_t failed;       /* 1 + the rank whose log says what failed */
     uint64_t ranks;        /* number of ranks that measured */
-    uint64_t took_ns;      /* time of the measurement */
+    uint64_t took_ns;      /* duration of the measurement */
 };
 
 /* Decides, with all ranks of the domain, how its bulk data moves; fills

@@ -23,9 +23,9 @@ enum {
     AMG_MPI_DESCS = 8192, /* memories exposed in windows at once */
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
-    /* Least bytes of a transfer by a window, and of its runs on average.
-     * Messages, which gather, are faster for less: 4 KiB take 2.2 us, but 4.1
-     * us by a window with its access (MPICH 4.0.2, ch4:ucx, one node). */
+    /* Least length of a transfer through a window, and of its average run.
+     * Messages, which gather, are faster for fewer bytes: 4 KiB take 2.2 us, or
+     * 4.1 us by a window with its access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
@@ -51,7 +51,7 @@ struct amg_mpi_regions {
     uint32_t count;
     uint32_t cap;
     uint32_t max;  /* regions attached at once */
-    bool was_full; /* and that was logged */
+    bool was_full; /* `max` was reached, which was logged */
 };
 
 /* Owned by the domain; if a rank is silent at close, kept until MPI_Finalize.
@@ -88,8 +88,8 @@ bool amg_mpi_windows_barrier(struct amg_mpi_windows *windows);
  * for the missing rank. Takes `windows`. */
 void amg_mpi_windows_close(struct amg_mpi_windows *windows, bool is_whole);
 
-/* When MPI_Finalize begins, which may fail with windows left open: frees those
- * if all ranks take part. */
+/* When MPI_Finalize begins: frees the windows left open if all ranks take part,
+ * because MPI_Finalize may fail with open windows. */
 void amg_mpi_windows_stop(void);
 
 /* Detaches all regions. */
@@ -101,7 +101,7 @@ void amg_mpi_regions_fini(struct amg_mpi_regions *regions);
  * returned. */
 hg_return_t amg_mpi_regions_ref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
-/* Drops a reference made for these bytes; a region without any is detached. */
+/* Drops a reference made for these bytes; the last detaches their region. */
 void amg_mpi_regions_unref(
     struct amg_mpi_regions *regions, const void *base, uint64_t len);
 

@@ -15,7 +15,7 @@ enum amg_mpi_transfer_state {
     /* by messages */
     AMG_MPI_TRANSFER_REQUESTED, /* the first message was sent */
     AMG_MPI_TRANSFER_MOVING,    /* a put whose peer has posted receives */
-    AMG_MPI_TRANSFER_ANSWERED,  /* the last message came, or none will */
+    AMG_MPI_TRANSFER_ANSWERED,  /* the peer's last message came, or none will */
     /* through a window: mpi_rma_op.c */
     AMG_MPI_TRANSFER_ACQUIRING, /* the exposer's descriptor is being read */
     AMG_MPI_TRANSFER_ACCESSING, /* fragments move */
@@ -60,7 +60,7 @@ struct amg_mpi_access {
     uint8_t context;          /* of the initiator, for the answers */
     bool is_put;
     bool is_halted;   /* the memory is being unregistered */
-    bool is_notified; /* HALT was sent or STOP came; of a get: DONE sent */
+    bool is_notified; /* HALT sent, or STOP received; of a get: DONE sent */
     bool is_stopped;  /* the initiator has sent STOP */
     hg_return_t code; /* HG_SUCCESS, or why the access was refused */
     struct amg_mpi_pipeline pipeline;
@@ -68,7 +68,7 @@ struct amg_mpi_access {
 
 /* Transfers: mpi_transfer.c */
 
-/* Ends the operation, if it has not ended; the transfer goes on. */
+/* Ends the operation, if it has not ended; the transfer itself goes on. */
 void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 /* Ends the transfer, with its operation, when nothing is in flight any more. */

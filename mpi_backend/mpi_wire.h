@@ -6,14 +6,14 @@
  *       | kind | context | credits|   cookie   | body, by the kind    |
  *       +------+---------+--------+------------+----------------------+
  *   kind     the magic bits 0xa0 and one of the kinds below
- *   context  the context of the sender, to which answers go
- *   credits  number of released one-way requests of the receiver
+ *   context  the context of the sender, to which answers go; of PACK: unused
+ *   credits  number of the receiver's one-way requests that the sender released
  *   cookie   index in the origin's table of calls or of transfers, and a
  *            generation of ten bits (transport/table.h). No other entry of that
  *            table has the cookie until the last answer has come; a table has
- *            up to 4 million. In the DISCONNECT kinds: mpi_disconnect_tree.h;
- *            in CREDIT: a note of flow control (transport/flow.h); in PACK: the
- *            number of calls
+ *            up to 4 million entries. In the DISCONNECT kinds: `round` of
+ *            mpi_disconnect_tree.h; in CREDIT: a note of flow control
+ *            (transport/flow.h); in PACK: the number of calls
  *
  *   kind            from       body, amg_mpi_*       means
  *   REQUEST         origin     the poster's bytes    wants a reply
@@ -118,7 +118,7 @@ struct amg_mpi_key {
     uint32_t desc;   /* way << 30 | index of the descriptor; 0: by messages */
 };
 
-/* The initiator chooses the fragment length, so that both sides cut alike. */
+/* The initiator chooses the fragment length, which both sides then use. */
 struct amg_mpi_bulk_request {
     struct amg_mpi_key key;
     uint32_t segment;
@@ -130,7 +130,7 @@ struct amg_mpi_bulk_request {
 struct amg_mpi_done {
     uint32_t code;
     uint32_t unused;
-    uint64_t len; /* bytes from the start that move: whole fragments, or all */
+    uint64_t len; /* bytes moved, from the start: whole fragments, or all */
 };
 
 struct amg_mpi_stop {
@@ -142,16 +142,16 @@ struct amg_mpi_stop {
 /* Sent after puts through a window; see mpi_rma_op.c. */
 struct amg_mpi_sync {
     uint32_t is_answer;
-    /* Counts the SYNCs to a target. At most AMG_MPI_TRANSFERS have no answer,
-     * one per transfer in flight, so numbers are compared by their
-     * difference. */
+    /* Counts the SYNCs to a target, and wraps. At most AMG_MPI_TRANSFERS SYNCs
+     * have no answer, one per transfer in flight: so the sign of the difference
+     * of two numbers tells which is later. */
     uint32_t number;
 };
 
 /* Ranks that are not closing, or do not answer. */
 struct amg_mpi_missing {
     uint32_t count;
-    uint32_t unasked; /* ranks in the subtrees of those that do not answer */
+    uint32_t unasked; /* ranks in the subtrees of ranks that do not answer */
     uint32_t ranks[AMG_MPI_NAMED_MAX]; /* the lowest ones */
 };
 

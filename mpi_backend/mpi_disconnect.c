@@ -2,16 +2,16 @@
 /* Collective disconnect of all ranks: messages and log lines of its protocol,
  * which is in mpi_disconnect_tree.c.
  *
- * A rank is closing when all its requests were answered, or their credits
- * returned, and it uses no window any more. So only messages of cancelled calls
- * are in flight when DISCONNECT_ALL lets the ranks close.
+ * A rank is closing when its calls were answered, the credits of its one-way
+ * calls have returned, and it uses no window any more. So only messages of
+ * cancelled calls are in flight when DISCONNECT_ALL lets the ranks close.
  *
  * No function here blocks. All messages use the control tag, where the probe
  * for unmatched messages finds them, also while the class is still open.
  *
- * Only rank 0 can know the missing ranks: rank 0 asks for them when the wait
- * gets long, and logs the answer. A rank with unanswered requests logs the peer
- * that owes the answers, and rank 1 logs that rank 0 may be missing. */
+ * Only rank 0 can know the missing ranks: when the wait gets long, rank 0 asks
+ * which ranks are missing, and logs the answer. A rank with unanswered calls
+ * logs the peer that owes answers; rank 1 logs that rank 0 may be missing. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void amg_mpi_disconnect_log_locked(
             i == 0 ? "" : ", ", missing->ranks[i]);
     if (missing->unasked > 0)
         snprintf(unasked, sizeof(unasked),
-            "; %u more ranks cannot be asked, as missing ones do not answer",
+            "; %u more ranks cannot be asked, as missing ranks do not answer",
             missing->unasked);
     AMG_LOG(is_over ? HG_LOG_LEVEL_ERROR : HG_LOG_LEVEL_WARNING, "cls",
         "%u of %d ranks %s: rank %s%s%s; we %s", missing->count,
@@ -54,8 +54,8 @@ void amg_mpi_disconnect_log_locked(
         is_over ? "did not close their class in time"
                 : "have not closed their class",
         names, named < missing->count ? ", ..." : "", unasked,
-        is_over ? "go on without them (AMALGAM_GIVE_UP_MS sets how long is "
-                  "waited)"
+        is_over ? "go on without them (AMALGAM_GIVE_UP_MS sets how long ranks "
+                  "wait)"
                 : "are waiting for them");
 }
 

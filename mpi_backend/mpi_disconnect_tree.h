@@ -76,7 +76,7 @@ struct amg_mpi_tree {
     uint8_t asked;     /* the child's answer is awaited */
     uint8_t to_ask;    /* subset of `asked`: DISCONNECT_ASK is to be sent */
     uint8_t to_repeat; /* DISCONNECT_AGAIN is to be sent */
-    uint8_t gone;      /* subset of `closing`: the child gave up, so no phase */
+    uint8_t gone;      /* subset of `closing`: gave up, gets no more phases */
     bool is_dirty;     /* the subtree made calls since the previous phase */
     bool is_closing;   /* `rank` has closed in this phase */
     bool has_told;     /* DISCONNECT of this phase was sent, or is not due */
@@ -97,9 +97,9 @@ struct amg_mpi_tree_message {
 };
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size);
-/* Closes this rank in the present phase, as its calls are over; `posted` is the
- * number of its calls since the start, modulo 2^32. To be called whenever this
- * rank's calls are over and `is_closing` is not set. */
+/* Closes this rank in the present phase; `posted` is the number of its calls
+ * since the start, modulo 2^32. To be called whenever this rank's calls are
+ * over and `is_closing` is not set. */
 void amg_mpi_tree_close(struct amg_mpi_tree *tree, uint32_t posted);
 /* False: the sender violates the protocol; nothing has changed. */
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,

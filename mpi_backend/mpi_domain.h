@@ -60,7 +60,7 @@ enum {
      * per context one of requests, one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers. The target
-     * pulls longer arguments: to move them takes longer than a round trip. */
+     * pulls longer arguments, whose bytes take longer than the round trip. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 
@@ -83,7 +83,7 @@ struct amg_mpi_msgbuf {
     bool is_long;       /* data[] has AMG_MPI_LONG_CAP bytes */
     struct amg_buf buf; /* buf.data points to data[] below */
     struct amg_pack_arrival arrival;
-    struct amg_pack pack; /* for the packer; head.kind: of a long message */
+    struct amg_pack pack; /* of the packer; a long message uses head.kind */
     /* An outgoing PACK begins here: then `header` is the head of its first
      * call. In all other msgbufs `packed.kind` is 0. */
     _Alignas(64) struct amg_mpi_header packed;
@@ -154,7 +154,7 @@ enum amg_mpi_memory {
     AMG_MPI_MEMORIES
 };
 
-/* Classes of transfer lengths. Below AMG_MPI_WINDOW_LEN_MIN, use messages. */
+/* Classes of transfer lengths; below AMG_MPI_WINDOW_LEN_MIN always messages. */
 enum amg_mpi_size {
     AMG_MPI_SIZE_MEDIUM, /* up to 256 KiB, measured with 64 KiB */
     AMG_MPI_SIZE_LARGE,  /* longer, measured with 1 MiB */

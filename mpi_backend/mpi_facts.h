@@ -2,10 +2,10 @@
 /* Facts that the ranks exchange while a domain opens, and their reduction: pure
  * functions, without MPI.
  *
- * The ranks reduce, in trees, first `greeting`, whose length and first fields
- * no version of the library may change, so that ranks with different versions
- * can refuse each other; then `facts`. No length depends on the number of
- * ranks. The reductions are associative and commutative. */
+ * The ranks reduce, in trees, first a struct amg_mpi_greeting, whose length and
+ * first fields no version of the library may change, so that ranks with
+ * different versions can refuse each other; then a struct amg_mpi_facts. Their
+ * lengths are constant. The reductions are associative and commutative. */
 #ifndef AMG_MPI_BACKEND_MPI_FACTS_H
 #define AMG_MPI_BACKEND_MPI_FACTS_H
 
@@ -31,7 +31,7 @@ struct amg_mpi_library {
 };
 
 /* The first exchange. All versions of the library have the fields up to
- * `other`; the fields behind it are valid only if all ranks have one layout. */
+ * `other`; the later fields are valid only if all ranks have one layout. */
 struct amg_mpi_greeting {
     struct amg_mpi_library first; /* of the lowest rank */
     struct amg_mpi_library other; /* of the lowest rank with another layout */
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
 struct amg_mpi_facts {
     uint32_t failed;      /* number of ranks that failed to make their part */
     uint32_t nodes;       /* number of nodes */
-    uint32_t is_part;     /* a rank's world has processes outside of the job */
+    uint32_t is_part;     /* MPI_COMM_WORLD of a rank is larger than the job */
     uint32_t last_leader; /* the highest first rank of a node */
     uint32_t leader_count;
     uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, ascending */

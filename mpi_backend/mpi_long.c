@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long messages: requests and replies that are sent after an announcement.
  *
- * A request or reply that exceeds the posted receives takes two messages:
+ * A request or reply that is longer than posted receives takes two messages:
  *
  *   sender                              receiver
  *   LONG: length, kind, context ------> allocates a msgbuf, posts its receive
@@ -22,8 +22,8 @@
  *     polls, and later long messages to that rank wait behind it, as the
  *     receiver awaits it
  *   - the receiver handles messages to a context in order: from posted
- *     receives, or, while the context is closed, from a probe; once it opens,
- *     receives wait for the end of the probed message
+ *     receives, or, while the context is closed, from a probe. A context that
+ *     opens posts no receive before the probed message has been received
  *   - announcements wait in lists that are queues. At their endpoint, requests
  *     wait for room or memory. Replies, which need only memory, and the
  *     requests of a closed endpoint wait in `waiting`; no message of an
@@ -43,11 +43,11 @@
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
- * a context that are coming, or wait for their handler, have at most
+ * a context that are coming, or wait for their handler, have in sum at most
  * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
  * requests wait here, in order, and MPI keeps their bytes: at the sender, or
- * here if it sends eagerly. Replies and refused requests need no room. Each
- * announced message is received, as its send may end only then. Model:
+ * here if MPI sends eagerly. Replies and refused requests need no room. Every
+ * announced message is received, because its send may end only then. Model:
  * tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
@@ -81,8 +81,8 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     return HG_SUCCESS;
 }
 
-/* A link in `behind` is an arrival, or the place of one that is coming:
- * kept[0], which core uses only later, tells them apart. */
+/* A link in `behind` is an arrival (kept[0] is 0), or the place of an arrival
+ * that is coming (1). Core uses kept[0] only later. */
 static struct amg_arrival *place_of(struct amg_link *link)
 {
     return amg_container_of(link, struct amg_arrival, link);
@@ -195,7 +195,7 @@ int amg_mpi_long_announce_locked(
     return long_tag(domain, &body);
 }
 
-/* The counter of pending bytes; NULL: for a reply, or of a closed endpoint. */
+/* The counter of pending bytes; NULL for a reply, or if the endpoint closed. */
 static atomic_uint_fast64_t *long_held(const struct amg_mpi_msgbuf *msgbuf)
 {
     const struct amg_ep *ep = msgbuf->post.ep;

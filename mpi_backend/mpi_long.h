@@ -42,7 +42,7 @@ bool amg_mpi_long_next_locked(
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
  * now, or after earlier requests of the same peer. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
-/* Removes an unserved request from `behind`, so that later ones can pass. */
+/* Removes a request that is not served from `behind`: later requests pass. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
 
 /* When `ep` closes: makes long requests that still come to it be refused. */

@@ -17,7 +17,7 @@ struct amg_mpi_peer {
     struct amg_watched watched;
     uint8_t context; /* from which the peer's last request came */
     bool is_lost;    /* MPI could not send a message to this rank */
-    bool is_stuck;   /* MPI refused the rank's oldest message in longs.unsent */
+    bool is_stuck;   /* MPI refused our oldest long message to this rank */
     uint16_t open;   /* requests of the peer not yet answered or released */
     uint16_t long_requests; /* announced by the peer, not yet received */
     uint16_t long_replies;  /* announced by the peer, not yet received */
@@ -68,7 +68,7 @@ static inline struct amg_mpi_peer *amg_mpi_peer_get_locked(
                                     : amg_mpi_peer_meet_locked(domain, rank);
 }
 
-/* The peer of a rank whose peer exists. */
+/* The existing peer of a rank; never NULL. */
 static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     const struct amg_mpi_domain *domain, uint32_t rank)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pipelines: the bytes of a segment list as messages of bounded length, and the
- * bounce buffers of these fragments.
+/* Pipelines: the bytes of a segment list in fragments, which are messages of
+ * bounded length, and the bounce buffers of fragments.
  *
  * Sender and receiver cut in the same places and use one tag, so MPI's order is
  * the order of the fragments, and the n-th receive gets the n-th fragment; no
@@ -14,11 +14,11 @@
  * such a call, so a test ends with the first pipeline that is over: its poster
  * may be waiting to post the next transfer, and should not wait for the others.
  *
- * A pipeline with scattered bytes needs one bounce buffer, and takes it before
- * its first message to the peer, so as never to wait for another one, whose
- * peer may wait for the first. With more it is faster: it takes free ones, and
- * new ones while fewer than BOUNCES_SHARED exist. So at most BOUNCES_SHARED
- * exist, plus one per transfer or access in flight (bounded per peer).
+ * A pipeline with scattered bytes takes the one bounce buffer that it needs
+ * before the first message to its peer: so it never waits for another pipeline,
+ * whose peer may wait for this one. More buffers make the pipeline faster: it
+ * takes free ones, and allocates while fewer than BOUNCES_SHARED exist. So at
+ * most BOUNCES_SHARED exist, plus one per transfer or access in flight.
  *
  * When the receiver has all bytes, the program of the sender may learn that
  * from the receiver, and write to the memory before a test here has seen the

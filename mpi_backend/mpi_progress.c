@@ -8,19 +8,19 @@
  * also returns early, and leaves messages to the next poll. Sends are tested
  * only if no message arrived, if many are in flight, or in one of 64 polls.
  *
- * Messages to a context on `comm.messages` carry the context's tag, and are
- * taken by one ring of receives from any rank. MPI matches receives in posting
- * order, so polls test only the oldest: with 16 posted, a round trip takes 1.07
- * times as long as with a bare receive, or 1.39 times if polls test all. After
- * one message more are likely, so one call tests all, as each call takes a
- * lock. A longer message may complete after later ones, which then wait.
+ * Messages to a context on `comm.messages` carry the context's tag; a ring of
+ * receives from any rank takes them. MPI matches receives in posting order, so
+ * polls test only the oldest receive: with 16 posted, a round trip takes 1.07
+ * times as long as with a bare receive, or 1.39 times if polls test all 16.
+ * After a message, more are likely: then one call tests several receives, as
+ * each call takes MPI's lock. A message that completes before the message of an
+ * older receive waits in the ring.
  *
- * A message to a context that is not open here matches no receive. Such
- * messages, and those to the control tag (the disconnect), are found by a probe
- * for any tag: in one of 64 polls, and always if the whole domain progresses.
- *
- * The tag carries a stamp of the domain. MPI may give a new communicator the
- * number of an old one, whose belated messages must match nothing. */
+ * A message to a context that is not open here matches no receive. A probe for
+ * any tag finds such messages, and those to the control tag (the disconnect):
+ * in one of 64 polls, and always if the whole domain progresses. Tags carry a
+ * stamp of the domain, because MPI may give a new communicator the number of an
+ * old one, whose late messages must match no receive. */
 #include "mpi_backend/mpi_progress.h"
 
 #include <stdatomic.h>
@@ -49,7 +49,7 @@ void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (!AMG_LIKELY(tag != domain->unmatched.tag))
-        return; /* the probed message goes before later ones */
+        return; /* the probed message precedes messages not yet received */
     while (ep->posted < AMG_MPI_RECEIVES) {
         unsigned last = (ep->first + ep->posted) % AMG_MPI_RECEIVES;
         struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_get_locked(domain);
@@ -165,8 +165,8 @@ static bool ring_cancel(struct amg_mpi_ep *ep)
     return flag != 0;
 }
 
-/* Cancels the oldest posted receive. False: none is left. `ret_message` has a
- * msgbuf if a message came before. May wait in MPI for a matched message. */
+/* Cancels the oldest posted receive. False: no receive is left. `ret_message`
+ * has a msgbuf if a message came first. May wait in MPI for such a message. */
 static bool receive_unpost_locked(
     struct amg_mpi_ep *ep, struct amg_mpi_message *ret_message)
 {
@@ -225,10 +225,10 @@ static bool unmatched_end_locked(
         domain, msgbuf, &status, rc, ret_message);
 }
 
-/* Starts to receive the message that the probe found, which may take a while if
- * MPI needs progress of its sender. No other receive is posted to that tag, so
- * this receive matches; if MPI refuses, the message stays for the next
- * probe. */
+/* Posts a receive for the message that a probe found. The receive ends late if
+ * MPI needs progress of the sender. No other receive is posted to that tag, so
+ * this receive matches. False: no memory, or MPI refused the receive; then the
+ * message stays for the next probe. */
 static bool unmatched_begin_locked(
     struct amg_mpi_domain *domain, const MPI_Status *found)
 {
@@ -451,7 +451,7 @@ static unsigned unmatched_each_locked(struct amg_mpi_domain *domain)
     }
     if (backlog != NULL)
         count += ep_receive_locked(domain, backlog, DOMAIN_MAX);
-    else if (domain->disconnect.is_asking) /* has all that came */
+    else if (domain->disconnect.is_asking) /* all that came was handled */
         amg_mpi_tree_look(&domain->disconnect, amg_clock_ns());
     return count;
 }
@@ -499,7 +499,7 @@ static void wrong_thread_warn(void)
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
         AMG_LOG_WARNING("mpi",
             "progress by a thread that may not call MPI moves nothing; make "
-            "progress in the thread that started MPI, or start it with "
+            "progress in the thread that started MPI, or start MPI with "
             "MPI_THREAD_MULTIPLE");
 }
 

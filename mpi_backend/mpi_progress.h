@@ -41,8 +41,8 @@ bool amg_mpi_close_is_over(struct amg_mpi_domain *domain);
 bool amg_mpi_close_leave(
     struct amg_mpi_domain *domain, enum amg_patience_verdict verdict);
 /* Ends the domain, which makes no MPI call afterwards. Waits at most a second
- * for each kind of open operation. If `frees_windows`, waits for all ranks,
- * too, and if they come, frees windows and communicators, which else remain. */
+ * for each kind of open operation. If `frees_windows`, also waits for all
+ * ranks; if all come, frees windows and communicators, which else remain. */
 void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows);
 
 #endif

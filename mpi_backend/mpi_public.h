@@ -13,8 +13,8 @@ extern const struct amg_transport amg_mpi_transport;
 /* The job's ranks and nodes, for domains that amg_mpi_transport opened. */
 extern const struct amg_node_ops amg_mpi_node;
 
-/* Is MPI not finalised, of the family that the library was built with, and
- * `comm` an intracommunicator of it? If not, logs the cause. */
+/* Whether MPI is of the family that the library was built with, and is not
+ * finalised, and `comm` is an intracommunicator. If not, logs the cause. */
 bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:

@@ -24,8 +24,8 @@ enum {
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
     /* Least length of a transfer through a window, and of its average run.
-     * Messages, which gather, are faster for fewer bytes: 4 KiB take 2.2 us, or
-     * 4.1 us by a window with its access (MPICH 4.0.2, ch4:ucx, one node). */
+     * Messages, which gather, are faster for less: 4 KiB take 2.2 us, or 4.1 us
+     * through a window, with the access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 

@@ -11,7 +11,7 @@
  * messages: replies and its own messages, whose failure nothing would report to
  * the rank that waits for them; and messages that the driver had accepted
  * before, in a pack or from a thread that may not call MPI. The few retries are
- * made at once, because later messages must not pass. */
+ * made at once, because later messages must not overtake the message. */
 #include "mpi_backend/mpi_send.h"
 
 #include <stdatomic.h>
@@ -269,7 +269,7 @@ AMG_NOINLINE static bool call_keep_locked(
     return true;
 }
 
-/* True: the call was kept. Kept calls leave before all messages but CREDIT. */
+/* True: the call was kept. Only CREDIT may overtake kept calls. */
 static inline bool msgbuf_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -285,7 +285,7 @@ static inline bool msgbuf_keep_locked(
     return false;
 }
 
-/* Sends the messages of threads that may not call MPI, before any later one. */
+/* Sends messages of threads that may not call MPI, before later messages. */
 AMG_NOINLINE static void deferred_send_locked(struct amg_mpi_domain *domain)
 {
     struct amg_list all;
@@ -337,7 +337,7 @@ void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
         amg_mpi_msgbuf_put_locked(msgbuf);
 }
 
-/* Removes the oldest sends from the list; returns how many. */
+/* Removes the oldest sends, at most AMG_MPI_SENDS; returns their number. */
 static int sends_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *ret_msgbufs[AMG_MPI_SENDS],
     MPI_Request ret_requests[AMG_MPI_SENDS])
@@ -425,7 +425,7 @@ void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)
     amg_list_splice(&domain->sends.deferred, &domain->longs.unsent);
     while ((link = amg_list_pop(&domain->sends.deferred)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
-    /* MPI may still read these msgbufs; they count as in use from now on. */
+    /* MPI may still read msgbufs in flight, which stay counted as in use. */
     amg_list_init(&domain->sends.in_flight);
     domain->sends.count = 0;
 }

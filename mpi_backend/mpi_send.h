@@ -46,8 +46,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain);
 void amg_mpi_send_control_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
     int context, enum amg_mpi_kind kind, uint32_t cookie, uint32_t body_len);
 
-/* Sends messages of threads that may not call MPI, kept and announced ones;
- * tests the AMG_MPI_SENDS oldest sends. For threads that may call MPI. */
+/* Sends kept messages, announced messages, and those of threads that may not
+ * call MPI; tests the AMG_MPI_SENDS oldest sends. The caller may call MPI. */
 void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 
 /* Sends kept messages, and tests each send that is in flight now. */

@@ -8,13 +8,13 @@
  *
  * When a put sent ahead is refused, its first fragments are in flight. The
  * access of that put receives these fragments into memory that is never read
- * (one for all such accesses), up to the length in the sender's STOP. Then DONE
- * carries the error code.
+ * (one buffer for all such accesses), up to the length in the sender's STOP.
+ * Then DONE carries the error code.
  *
- * When memory is unregistered (halt), a get posts no more fragments, and DONE
- * tells how many bytes move. The sender of a put gets HALT: only the
- * sender knows how many bytes it has sent, and the receives stay posted until
- * its STOP. */
+ * When memory is unregistered (halt), the access of a get posts no more
+ * fragments, and DONE tells how many bytes move. The sender of a put gets HALT:
+ * only the sender knows how many bytes it has sent, and the receives stay
+ * posted until its STOP. */
 #include "mpi_backend/mpi_transfer.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void done_send_locked(struct amg_mpi_msgbuf *msgbuf, uint32_t rank,
         msgbuf, rank, context, AMG_MPI_DONE, cookie, sizeof(done));
 }
 
-/* False: no msgbuf; try again. */
+/* False: there is no msgbuf now; the next poll tries again. */
 static bool access_answer_locked(struct amg_mpi_domain *domain,
     const struct amg_mpi_access *access, hg_return_t code, uint64_t len)
 {
@@ -166,7 +166,7 @@ static void access_begin_locked(struct amg_mpi_domain *domain,
     access_reply_locked(message, access);
 }
 
-/* Allocates memory for a refused access to receive into. False: try again. */
+/* Allocates the memory that refused accesses receive into. False: not now. */
 static bool sink_ready_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_pipeline *pipeline)
 {
@@ -339,7 +339,7 @@ void amg_mpi_access_on_stop_locked(
         access->is_stopped = true;
         amg_mpi_pipeline_stop(&access->pipeline, stop.len);
     }
-    amg_mpi_msgbuf_put_locked(msgbuf); /* no access left: DONE was sent */
+    amg_mpi_msgbuf_put_locked(msgbuf); /* without an access, DONE was sent */
 }
 
 /* Retries accesses that waited for memory, and later messages about them. */
@@ -393,7 +393,7 @@ static void access_notify_locked(
         access->context, AMG_MPI_HALT, access->cookie, 0);
 }
 
-/* The last message of a put. False: no msgbuf; try again. */
+/* Sends the last message of a put. False: no msgbuf; the next poll retries. */
 static bool put_answer_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_access *access)
 {
@@ -452,7 +452,7 @@ void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain)
     for (; link != NULL; link = amg_list_next(all, link))
         amg_mpi_batch_add(&batch, &access_of(link)->pipeline);
     amg_mpi_batch_end(&batch);
-    /* A transfer that ends may append another one. */
+    /* A transfer that ends may append a queued transfer to `moving`. */
     for (link = amg_list_first(moving); link != NULL; link = next) {
         next = amg_list_next(moving, link);
         amg_mpi_transfer_move_locked(domain, amg_mpi_transfer_of(link));

@@ -11,18 +11,18 @@
  *                fragments =======>   <------------- DONE
  *   refused                           <------------- DONE (a code, 0 bytes)
  *   cancelled    STOP ------------>   <------------- DONE (so many bytes)
- *   memory of a get is withdrawn      <------------- DONE (so many bytes)
- *   PUT_AHEAD refused, or memory of a put withdrawn  <---- HALT
+ *   memory of a get is unregistered   <------------- DONE (so many bytes)
+ *   PUT_AHEAD refused, or memory of a put unregistered <-- HALT
  *                STOP ------------>   <------------- DONE (a code, bytes)
  *
  * Only a put that cannot be cancelled sends its first fragments ahead, because
  * MPI cannot cancel sends: sends to a silent peer keep the user's memory in
  * use. Such fragments have at most AMG_MPI_AHEAD_MAX bytes, so that an exposer
- * that refuses the put has memory to receive them; longer ones are not faster.
- * Without sending ahead, 64 KiB took 1.2 times as long.
+ * that refuses the put has memory to receive them; longer fragments are not
+ * faster. Without sending ahead, 64 KiB took 1.2 times as long.
  *
- * A message that fits no waiting transfer is dropped with one warning; a HALT,
- * or a DONE without a transfer, silently, as our STOP may have come too late.
+ * A message that fits no waiting transfer is dropped with one warning. A HALT,
+ * or a DONE without a transfer, is dropped silently: our STOP may be too late.
  *
  * A transfer by messages lives until the peer's last message, because the peer
  * may use the transfer's cookie and tag until then; a transfer through a window
@@ -65,7 +65,7 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     transfer->op = NULL;
 }
 
-/* Frees the transfer, but not its place in flight, and starts no other. */
+/* Frees the transfer, but not its place in flight, and starts no queued one. */
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {

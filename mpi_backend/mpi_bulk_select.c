@@ -11,12 +11,12 @@
  * serve peers. The init string or AMALGAM_TRANSPORT may force windows or
  * messages. Windows over all ranks are created only if transfers will use them.
  *
- * The first rank of each of up to AMG_MPI_LEADERS nodes measures, on a
- * communicator and two windows of their own. They form pairs: in each round one
- * rank pulls once by each way while its partner serves the pulls, then the two
- * swap. A round begins only if BUDGET_MS leaves the time that the slowest pair
- * took for the round before. Each rank takes the median of its rounds, or the
- * best round. The slowest rank counts for windows, the fastest for messages.
+ * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
+ * two windows of their own. They form pairs: in each round one rank pulls once
+ * by each way while its partner serves the pulls, then the two swap. A round
+ * begins only if BUDGET_MS leaves the time that the slowest pair took for the
+ * round before. The result of a rank is the median of its rounds, or the best
+ * round. For windows the slowest rank counts, for messages the fastest rank.
  *
  * Only pulls are measured, because a push takes the same time through the same
  * window (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
@@ -52,7 +52,7 @@ enum {
 /* Ways of a pull: a window is named as in enum amg_mpi_memory. */
 enum { WAY_MESSAGE = AMG_MPI_MEMORIES, WAYS };
 
-/* A note to the partner is a number of bytes to send, or one of these. */
+/* A note to the partner: a number of bytes to send, NOTE_DONE or NOTE_SLEEP. */
 enum { NOTE_DONE, NOTE_SLEEP };
 
 static const uint64_t lens[AMG_MPI_SIZES] = {
@@ -420,7 +420,7 @@ static void bench_run(struct bench *bench)
     bench->figures.took_ns = amg_clock_ns() - start_ns;
 }
 
-/* Creates the communicator of the ranks that measure. Only these ranks call. */
+/* Creates the communicator of the ranks that measure, which alone call this. */
 static int leaders_comm(const struct amg_mpi_comm *comm, MPI_Comm *ret_comm)
 {
     const struct amg_mpi_facts *facts = &comm->facts;

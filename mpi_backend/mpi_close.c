@@ -72,15 +72,15 @@ static void accessor_log(int rank, unsigned timeout_ms)
         AMG_LOG_WARNING("bulk",
             "no thread that may call MPI made progress for %u ms, so the "
             "memory is still exposed; make progress in such a thread, and free "
-            "it again",
+            "the handle again",
             timeout_ms);
         return;
     }
     if (rank >= 0)
         snprintf(ranks, sizeof(ranks), "rank %d", rank);
     AMG_LOG_WARNING("bulk",
-        "transfers of %s still access the memory after %u ms, and it remains "
-        "exposed to them; free it again later, or raise "
+        "transfers of %s still access the memory after %u ms, and the memory "
+        "remains exposed to them; free the handle again later, or raise "
         "AMALGAM_FREE_TIMEOUT_MS",
         ranks, timeout_ms);
 }
@@ -193,8 +193,8 @@ static void wait_until_locked(struct amg_mpi_domain *domain,
         domain_wait_locked(domain, &idle_rounds);
 }
 
-/* Waits until all ranks are ready to free their windows; false: keep them, as
- * a rank that gave up on others does, even if rank 0 frees its windows. */
+/* Waits until all ranks are ready to free their windows. False: this rank keeps
+ * its windows, because it gave up on other ranks, or MPI still uses them. */
 static bool windows_barrier_locked(struct amg_mpi_domain *domain)
 {
     struct amg_patience patience = {0, 0};
@@ -274,7 +274,7 @@ static bool disconnect_step_locked(struct amg_mpi_domain *domain)
 }
 
 /* Logs a peer that owes answers or credits, else a peer with transfers of this
- * rank; false: there is none. */
+ * rank. False: there is no such peer. */
 static bool pending_peer_log_locked(struct amg_mpi_domain *domain)
 {
     const struct amg_table_slot *slot =
@@ -342,7 +342,7 @@ static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
         return 0;
     if (!tree->is_closing)
         (void)pending_peer_log_locked(domain);
-    while (!tree->is_closing && !tree->is_over) /* rank 0 begins a new phase */
+    while (!tree->is_closing && !tree->is_over) /* a close may begin a phase */
         amg_mpi_tree_close(tree, (uint32_t)domain->base.posted);
     if (domain->comm.rank == 0)
         amg_mpi_tree_ask(tree, amg_clock_ns());

@@ -14,9 +14,9 @@
  * messages and fragments of large transfers, which must not match such a probe.
  *
  * The thread level is what MPI_Query_thread says, also where MPI was started by
- * a session (if the call fails, FUNNELED is assumed, with this thread as the
- * main one). A process that uses only sessions has no MPI_COMM_SELF, and so
- * no callback: the program must close its domains itself. */
+ * a session; FUNNELED is assumed if that call fails. A process that uses only
+ * sessions has no MPI_COMM_SELF, and so no callback: the program must close its
+ * domains itself. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, on_exit() */
 #endif
@@ -362,8 +362,8 @@ static bool is_first(const char *name)
     return number_of(name) == 0;
 }
 
-/* If two managers are nested, nothing tells which is the inner one. The smaller
- * number of processes counts, which causes fewer false warnings. */
+/* If two managers are nested, nothing tells which manager is the inner one. The
+ * smaller number of processes is used, which causes fewer false warnings. */
 static struct amg_mpi_launch by_manager(uint32_t pmi, uint32_t open_mpi)
 {
     struct amg_mpi_launch launch = {pmi, false, is_first("PMI_RANK")};
@@ -447,7 +447,7 @@ static hg_return_t mpi_start_locked(bool may_start)
                                    "library will not finalise MPI");
     }
     if (has_hook)
-        return HG_SUCCESS; /* the rest was done before */
+        return HG_SUCCESS; /* an earlier call did the rest */
     log_name_set(MPI_COMM_WORLD);
     singleton_warn();
     finalize_hook_set();
@@ -515,7 +515,7 @@ hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     if (!amg_mpi_comm_may_call(&comm)) {
         AMG_LOG_ERROR("mpi",
             "this thread may not call MPI: open the class in the thread "
-            "that started MPI, or start it with MPI_THREAD_MULTIPLE");
+            "that started MPI, or start MPI with MPI_THREAD_MULTIPLE");
         return HG_OPNOTSUPPORTED;
     }
     if (comm.thread_level == MPI_THREAD_SERIALIZED)

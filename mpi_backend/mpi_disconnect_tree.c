@@ -14,7 +14,7 @@ struct subtree {
     uint32_t parent;
 };
 
-/* Ranks of each child's subtree in one of `count`; the last may have fewer. */
+/* Ranks per child in a subtree of `count`; the last child may have fewer. */
 static uint32_t part_of(uint32_t count)
 {
     return (count - 1 + AMG_MPI_TREE_CHILDREN - 1) / AMG_MPI_TREE_CHILDREN;
@@ -25,7 +25,7 @@ static unsigned children_of(uint32_t count)
     return count == 1 ? 0 : (count - 1 + part_of(count) - 1) / part_of(count);
 }
 
-/* The subtree of that child of `from.first` whose subtree contains `rank`. */
+/* The subtree, among those of the children of `from.first`, that has `rank`. */
 static struct subtree child_towards(struct subtree from, uint32_t rank)
 {
     uint32_t part = part_of(from.count);
@@ -115,8 +115,8 @@ static void phase_begin(struct amg_mpi_tree *tree)
     tree->to_repeat = all_children(tree) & (uint8_t)~tree->gone;
 }
 
-/* Rank 0 ends the disconnect, or the phase, when all ranks are closing. Another
- * rank then sends DISCONNECT, which answers an open question, too. */
+/* If the whole subtree is closing, rank 0 ends the disconnect or the phase. Any
+ * other rank then sends DISCONNECT, which also answers an open question. */
 static void whole_check(struct amg_mpi_tree *tree)
 {
     static const struct amg_mpi_missing nobody;

@@ -18,8 +18,8 @@
  * detects mistakes, not malice: MPI itself checks no access.
  *
  * To end an exposure, this rank closes the access word, by an operation that
- * returns the accesses held, and detaches the memory when these are
- * released. */
+ * returns the accesses held, and detaches the memory when these accesses have
+ * been released. */
 #include "mpi_backend/mpi_export.h"
 
 #include <string.h>
@@ -115,7 +115,7 @@ hg_return_t amg_mpi_desc_check(const uint64_t words[AMG_MPI_DESC_WORDS],
 }
 
 enum {
-    SEGMENTS_MAX = 1024, /* of one handle, each attached on its own */
+    SEGMENTS_MAX = 1024, /* of one memory; each is attached on its own */
 };
 
 /* Adds to the access word of a descriptor here; returns the former word. */
@@ -275,7 +275,7 @@ static void export_open_locked(
         exports->has_warned = true;
         AMG_LOG_INFO("bulk",
             "windows have descriptors for %d exposed handles; bulk data of "
-            "further ones moves by messages",
+            "further handles moves by messages",
             AMG_MPI_DESCS);
     }
     if (way == AMG_MPI_WAY_DYNAMIC)

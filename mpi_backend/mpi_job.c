@@ -7,13 +7,13 @@
  * the barrier of opening does before them.
  *
  * The barrier of opening is for a class that calls other nodes by libfabric,
- * and so polls MPI no more once it is open. MPI may have sent only half of a
- * rank's part of the last collective call (MPICH over tcp;ofi_rxm sends the
- * rest in the next call of MPI), and the receiver would stay in amalgam_init().
- * So each rank enters a non-blocking barrier at the end of opening, and tests
- * it from time to time: once complete, the barrier shows that all ranks are
- * past the collective calls. MPI may hold back messages of this barrier as
- * well, so each rank then calls MPI JOINED_LOOKS times more. */
+ * and so does not poll MPI any more once the class is open. MPI may have sent
+ * only a part of a rank's messages of the last collective call (MPICH over
+ * tcp;ofi_rxm sends the rest in the next call of MPI), and the receiver would
+ * stay in amalgam_init(). So each rank enters a non-blocking barrier at the end
+ * of opening, and tests it from time to time: once complete, the barrier shows
+ * that all ranks are past the collective calls. MPI may hold back messages of
+ * this barrier as well, so then each rank calls MPI JOINED_LOOKS times more. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -169,7 +169,7 @@ static uint32_t joining_look_locked(struct amg_mpi_domain *domain)
     }
     if (joining->looks == 0)
         return 0;
-    /* The probe only makes MPI progress. */
+    /* The probe only lets MPI make progress. */
     MPI_Iprobe(MPI_ANY_SOURCE, 0, domain->comm.data, &flag, MPI_STATUS_IGNORE);
     return --joining->looks;
 }

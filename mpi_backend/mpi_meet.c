@@ -9,8 +9,8 @@
  *
  *   greeting   a reduction over the user's communicator
  *   duplicates two of that communicator, made at the same time
- *   node       each rank enters a place in memory that its node shares; a
- *              barrier of all tells that no further rank comes
+ *   node       each rank enters a place in memory that its node shares; after a
+ *              barrier of all ranks no further rank comes
  *   facts      a reduction
  *
  * The ranks of a node exchange all other data in that place, without messages;
@@ -229,9 +229,9 @@ struct collection {
     MPI_Datatype record;
     size_t record_len;
     unsigned char *records;
-    int count;     /* of `records` so far */
-    int count_all; /* of ranks: records in the end */
-    int nodes;     /* whose records are here */
+    int count;     /* number of records so far */
+    int count_all; /* number of records in the end: one per rank */
+    int nodes;     /* number of nodes whose records are here */
     int nodes_all;
     int before; /* the leader `nodes` places before this one */
 };
@@ -272,8 +272,8 @@ static int message_wait(
     }
 }
 
-/* Sends records to the leader `before`, which lacks them; receives records of
- * as many nodes from the leader behind, and tells that leader `before`. */
+/* Sends records to the leader `before`, which lacks them. Receives records of
+ * as many nodes from the leader behind, and sends that leader `before`. */
 static int collection_grow(struct collection *collection, int step)
 {
     MPI_Comm data = collection->data;

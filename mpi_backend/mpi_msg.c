@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, replies and refusals of the call engine.
  *
- * A request is refused if its context is closed or does not listen, or if it
- * exceeds the credits; the origin ends the call with the code of the refusal.
- * The refusal is sent in the request's msgbuf, but not in that of a PACK. */
+ * A request is refused if its context is not open, if this domain does not
+ * listen, or if the peer exceeds its credits; the origin ends the call with the
+ * code of the refusal. REFUSE is sent in the msgbuf of the request, except of a
+ * request in a PACK. One-way requests are dropped instead. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdatomic.h>
@@ -48,8 +49,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_mpi_msgbuf_put_locked(msgbuf_of_post(post));
 }
 
-/* Sends CREDIT to the context of the peer's last request or, with a wish for
- * more credits, to that of a waiting request to the peer. False: no msgbuf. */
+/* Sends CREDIT to the context of the peer's last request; with a wish for more
+ * credits, to the context that a waiting request goes to. False: not sent. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -181,8 +182,7 @@ hg_return_t amg_mpi_msg_send_request(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
-/* Sends a message whose operation, if it has one, ends when the message has
- * left. */
+/* Sends a message; its operation, if any, ends when the message has left. */
 static inline hg_return_t leaving_send_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_ep *ep, struct amg_op *op)
 {
@@ -227,7 +227,7 @@ hg_return_t amg_mpi_msg_send_ack(struct amg_ep *base, struct amg_target to,
     return rc;
 }
 
-/* Counts a request of the peer as answered or released. */
+/* Counts a request of the peer as answered, released or refused. */
 static inline void request_close_locked(
     struct amg_mpi_domain *domain, const struct amg_arrival *arrival)
 {

@@ -11,7 +11,7 @@
  * one busy peer in both directions (or CREDITS_RESERVED); its pages are touched
  * only when used. Later blocks are small, to waste little.
  *
- * A long message's msgbuf is its own allocation; LONGS_KEPT free ones stay. */
+ * Long msgbufs are allocated singly; LONGS_KEPT free ones stay allocated. */
 #include "mpi_backend/mpi_msgbuf.h"
 
 #include <stdatomic.h>
@@ -24,7 +24,7 @@
 enum {
     BUF_ALIGN = 64,         /* a cache line, on all supported machines */
     CREDITS_RESERVED = 128, /* credits that the first block serves, at most */
-    MSGBUFS_SPARE = 32,     /* in the first block, for all without a credit */
+    MSGBUFS_SPARE = 32,     /* in the first block: messages without a credit */
     MSGBUFS_MORE = 8,       /* in each later block */
     LONGS_KEPT = 16,        /* free long msgbufs that stay allocated */
 };
@@ -57,7 +57,7 @@ static hg_return_t block_make(struct amg_mpi_domain *domain, size_t count)
     return HG_SUCCESS;
 }
 
-/* The newest block is the only one with msgbufs left to cut. */
+/* Cuts a msgbuf from the newest block: all other blocks are cut up. */
 static struct amg_mpi_msgbuf *msgbuf_make(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_block *block = domain->msgbufs.blocks;

@@ -3,13 +3,13 @@
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
  * pages exist once they are written; and 200 bytes for each rank with which
- * this rank has exchanged a message: two counts of flow control (80 bytes
- * each), the kept message (transport/pack.h) and flags. One peer is in reserve,
- * because a message that MPI has delivered must not be lost for lack of memory:
- * without a reserve no message is received.
+ * this rank has exchanged a message: two structs of flow control (80 bytes
+ * each), the kept message (transport/pack.h) and flags. One struct is held in
+ * reserve, because a message that MPI has delivered must not be lost for want
+ * of memory: without a reserve no message is received.
  *
- * A peer is a pointer into the table, so rank and peer are found from each
- * other by arithmetic. No function iterates over the table. An address is
+ * A peer of the contract is a pointer into the table, so rank and peer follow
+ * from each other. No function iterates over the table. An address is
  * "mpi://NONCE/RANK": rank 0 draws the nonce each time that a domain opens, so
  * a string of another job, or of another domain, is never accepted here. */
 #include "mpi_backend/mpi_peer.h"
@@ -131,7 +131,7 @@ hg_return_t amg_mpi_addr_parse(
 
     if (!text_read(text, &nonce, &rank)) {
         AMG_LOG_ERROR("addr",
-            "'%s' is no address of an MPI rank; these look like "
+            "'%s' is no address of an MPI rank; such addresses look like "
             "mpi://%016" PRIx64 "/0",
             text, domain->peers.nonce);
         return HG_INVALID_ARG;

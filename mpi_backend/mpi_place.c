@@ -221,7 +221,7 @@ void amg_mpi_place_settle(
     uint32_t before = 0;
     uint32_t count = 1;
 
-    comm->must_yield = comm->size > 1; /* unknown ranks may have the same pus */
+    comm->must_yield = comm->size > 1; /* other ranks may have the same pus */
     if (shared != NULL) {
         count = atomic_load_explicit(&shared->entered, memory_order_acquire);
         comm->must_yield = count > cpus_count(shared);

@@ -2,10 +2,10 @@
 /* Accesses to exposed memory of other ranks.
  *
  * Acquiring and releasing an access takes 2.6 us, a quarter of the time to move
- * 64 KiB, so concurrent transfers share an access. An access ends with its last
- * transfer, and only JOINS_MAX may join, as the exposer waits for accesses
- * before its memory goes away, and must not wait without limit. So transfers of
- * a long access also reread the access word, and stop when that is closed.
+ * 64 KiB, so concurrent transfers share an access. The exposer waits for
+ * accesses to end before its memory goes away, and must not wait without limit.
+ * So an access ends with its last transfer, only JOINS_MAX transfers may join,
+ * and long transfers reread the access word, and stop when the word is closed.
  *
  * The last transfer releases its access at once, before the program learns that
  * the transfer has ended, since the program may then make no progress for long.
@@ -146,7 +146,7 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
     if (MPI_Rget_accumulate(&nothing, 1, MPI_UINT64_T, &access->word, 1,
             MPI_UINT64_T, access->rank, desc_at(access), 1, MPI_UINT64_T,
             MPI_SUM, rma->windows->descs, &access->request) != MPI_SUCCESS)
-        return; /* no error: the next check follows CHECK_LEN later */
+        return; /* no error: the next check follows after CHECK_LEN bytes */
     access_set_state(access, AMG_MPI_RMA_ACCESS_CHECKING);
     amg_list_push(&rma->pending, &access->link);
 }

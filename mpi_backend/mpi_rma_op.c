@@ -17,12 +17,12 @@
  * SYNC is left out.
  *
  * MPI cannot cancel any of these steps. A cancelled transfer posts no new
- * fragments. Its operation normally ends when MPI has completed the posted ones
- * (of a put: when the flush has returned). In the same step the transfer
- * releases its access, because the exposer may wait for the release, and the
- * program perhaps makes no further progress. A silent target would delay the
- * end. So a cancellable transfer moves its fragments through bounce buffers:
- * once it is cancelled, its operation ends within GRACE_MS (mpi_transfer.c).
+ * fragments. Its operation normally ends when MPI has completed the posted
+ * fragments (of a put: when the flush has returned). In the same step the
+ * transfer releases its access, because the exposer may wait for the release,
+ * and this program perhaps makes no further progress. A silent target would
+ * delay that end. So a cancellable transfer moves its fragments through bounce
+ * buffers: its operation ends within GRACE_MS after a cancel (mpi_transfer.c).
  * Other transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
@@ -182,7 +182,7 @@ static uint64_t run_take(struct amg_mpi_rma_op *op, uint64_t max,
     return run;
 }
 
-/* Gets a bounce buffer, if the fragment needs one. False: none now. */
+/* Gets a bounce buffer, if the fragment needs one. False: none is free now. */
 static bool bounce_take(struct amg_mpi_domain *domain,
     struct amg_mpi_rma_op *op, struct amg_mpi_fragment *fragment)
 {
@@ -277,7 +277,7 @@ static void fragments_move_locked(
 
         if (fragment->is_done)
             fragment_end_locked(domain, transfer, fragment);
-        /* A flush waits until nothing is in flight. */
+        /* A flush waits until nothing is in flight to the peer. */
         if (fragment->request == MPI_REQUEST_NULL && op_goes_on(transfer) &&
             op->peer->flush_waits == 0)
             fragment_post_locked(domain, transfer, fragment);
@@ -313,7 +313,7 @@ static void flush_want(struct amg_mpi_transfer *transfer)
     op->flushes = op->peer->flushes[op->way];
 }
 
-/* Ends the transfer, or goes on to SYNC or the flush. False: it was freed. */
+/* Ends the transfer (false), or goes on to SYNC or the flush (true). */
 static bool fragments_over_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
@@ -464,7 +464,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_rma && op->access == NULL);
-    /* Only ranks with a peer are watched for silence. */
+    /* The watch for silence looks only at ranks with a struct amg_mpi_peer. */
     if (amg_mpi_peer_get_locked(domain, (uint32_t)transfer->rank) != NULL)
         op->peer = amg_mpi_rma_peer_locked(domain, transfer->rank);
     if (op->peer != NULL)
@@ -485,8 +485,8 @@ hg_return_t amg_mpi_rma_op_start_locked(
 }
 
 /* Fragments in flight that MPI_Testany() tests together: each call makes MPI
- * progress, and takes 0.1 us even if it finds nothing. Further batches test the
- * other fragments, as those of the first batch may all go to a silent rank. */
+ * progress, and takes 0.1 us even if it finds nothing. If more fragments are in
+ * flight, further batches follow: all of the first may go to a silent rank. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

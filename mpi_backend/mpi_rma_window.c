@@ -22,11 +22,10 @@
  *
  * Freeing is collective, and blocks. So all ranks first pass a non-blocking
  * barrier; a rank that gave up on others enters the barrier only when
- * MPI_Finalize begins. Without all
- * ranks, windows and descriptors stay allocated, since a silent rank may still
- * read them. MPICH aborts in MPI_Finalize if a window still holds memory; but
- * MPI_Finalize is collective as well, and so the remaining windows are freed
- * when it begins, in the same order on all ranks. */
+ * MPI_Finalize begins. If a rank does not come, windows and descriptors stay
+ * allocated, since that rank may still read them. MPICH aborts in MPI_Finalize
+ * if a window still holds memory; but MPI_Finalize is collective as well, so
+ * when it begins, all ranks free the remaining windows in the same order. */
 #include "mpi_backend/mpi_rma_window.h"
 
 #include <string.h>
@@ -41,8 +40,8 @@ enum {
     DESCS_LEN = AMG_MPI_DESCS * AMG_MPI_DESC_LEN,
     REGIONS_FIRST = 16,
 #if defined(OPEN_MPI)
-    /* MPI_Win_attach() refuses the 65th region over osc/rdma, and its next call
-     * never returns; osc/ucx refuses the 33rd. */
+    /* MPI_Win_attach() refuses the 65th region over osc/rdma, and the next
+     * MPI_Win_attach() never returns; osc/ucx refuses the 33rd region. */
     REGIONS_MAX = 24,
 #else
     REGIONS_MAX = INT32_MAX,
@@ -62,7 +61,7 @@ void amg_mpi_regions_fini(struct amg_mpi_regions *regions)
     regions->count = regions->cap = 0;
 }
 
-/* The first region that ends behind `at`, or the number of regions. */
+/* Index of the first region that ends after `at`, or the number of regions. */
 static uint32_t region_find(const struct amg_mpi_regions *regions, uintptr_t at)
 {
     uint32_t low = 0;
@@ -129,7 +128,7 @@ hg_return_t amg_mpi_regions_ref(
             AMG_LOG_INFO("mpi",
                 "%u segments of the program's memory are attached to an MPI "
                 "window, the limit with this MPI; until some are freed, "
-                "further ones move by messages",
+                "further segments move by messages",
                 (unsigned)regions->max);
         regions->was_full = true;
         return HG_OPNOTSUPPORTED;
@@ -215,7 +214,7 @@ static bool window_agree(
     return false;
 }
 
-/* Collective; a step that fails at one rank is the last one for all. */
+/* Collective; if a step fails at one rank, all ranks stop after that step. */
 static bool windows_make(struct amg_mpi_windows *windows, MPI_Comm comm)
 {
     MPI_Win *pool = &windows->ways[AMG_MPI_WAY_POOL];
@@ -370,7 +369,7 @@ static bool barrier_wait(
     return true;
 }
 
-/* Takes the windows that all ranks free next (lowest number first); or NULL. */
+/* Takes the windows that all ranks free next, those of the lowest number. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

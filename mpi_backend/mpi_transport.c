@@ -163,7 +163,7 @@ static hg_return_t domain_fill(struct amg_mpi_domain *domain)
 static void domain_free(struct amg_mpi_domain *domain)
 {
     amg_mem_free(domain->accesses.sink);
-    while (domain->bounces.free != NULL) { /* used ones stay allocated */
+    while (domain->bounces.free != NULL) { /* others may be in use by MPI */
         struct amg_mpi_bounce *bounce = domain->bounces.free;
 
         domain->bounces.free = bounce->next;
@@ -189,7 +189,7 @@ static void domain_free(struct amg_mpi_domain *domain)
     amg_mem_free(domain);
 }
 
-/* A step of the disconnect of all open domains. True: done. */
+/* A step of the disconnect of all open domains. True: all have ended. */
 static bool domains_leave_locked(enum amg_patience_verdict verdict)
 {
     struct amg_link *link = amg_list_first(&domains);
@@ -226,8 +226,8 @@ static void domains_stop(void)
         if (!amg_mpi_close_is_over(
                 amg_container_of(link, struct amg_mpi_domain, all)))
             AMG_LOG_WARNING("mpi",
-                "MPI_Finalize was called while a class is open; it is stopped, "
-                "and its calls fail from now on");
+                "MPI_Finalize was called while a class is open; the class is "
+                "stopped, and its calls fail from now on");
     while (!domains_leave_locked(amg_patience_look(&patience)))
         amg_back_off(tries++);
     for (struct amg_link *link = amg_list_first(&domains); link != NULL;
@@ -298,7 +298,7 @@ static struct amg_mpi_domain *domain_create(const struct amg_open *how,
 }
 
 /* The collective steps of opening: greet, meet, create the local parts, agree
- * that all succeeded, so that no rank waits for a rank without memory. */
+ * that all ranks succeeded, so that no rank waits for a rank without memory. */
 static hg_return_t domain_open(const struct amg_open *how, MPI_Comm user,
     struct amg_mpi_comm *comm, struct amg_mpi_greeting *greeting,
     struct amg_mpi_domain **ret_domain)
@@ -551,8 +551,8 @@ static int ep_wait_fd(const struct amg_ep *ep)
     return -1;
 }
 
-/* False: a message, kept by another thread's post since the last poll, must
- * leave before this thread sleeps. */
+/* False: a message that was kept since the last poll, by the post of another
+ * thread, must leave before this thread sleeps. */
 static bool ep_arm(struct amg_ep *ep)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);

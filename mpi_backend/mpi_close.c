@@ -175,7 +175,7 @@ static void transfers_end_locked(
             return;
         AMG_LOG_WARNING("bulk",
             "a cancelled transfer did not end within %d ms, because its peer "
-            "did not answer; MPI may still use its memory",
+            "did not answer; MPI may still use the memory of that transfer",
             CLOSE_MS);
         amg_mpi_transfers_abandon_locked(domain, ep);
         return;

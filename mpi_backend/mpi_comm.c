@@ -383,7 +383,7 @@ struct amg_mpi_launch amg_mpi_launch_read(void)
 
     if (pmi != 0 || open_mpi != 0)
         return by_manager(pmi, open_mpi);
-    /* A manager that passes its socket, but no number of processes. */
+    /* A manager passed its socket, but not the number of processes. */
     if (getenv("PMI_PORT") != NULL || getenv("PMI_FD") != NULL)
         return nobody;
     if (getenv("SLURM_PTY_PORT") != NULL)

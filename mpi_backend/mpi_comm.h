@@ -38,7 +38,7 @@ struct amg_mpi_comm {
      *   MULTIPLE    any thread */
     int thread_level;
     struct amg_bias *lock; /* of all MPI calls at SERIALIZED, else NULL */
-    bool must_yield;       /* the node has more ranks than pus for them */
+    bool must_yield;       /* the node has, or may have, more ranks than pus */
 };
 
 /* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not

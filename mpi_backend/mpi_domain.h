@@ -16,8 +16,8 @@
  *   place in flight to a peer
  *     a put or get             AMG_MPI_TRANSFERS  the peer makes progress
  *   room for long requests
- *     a request of a context   AMALGAM_MAX_       this program's handler begins
- *   bounce buffer              PENDING_BYTES
+ *     a request of a context   AMALGAM_MAX_PENDING_BYTES     its handler begins
+ *   bounce buffer
  *     a fragment               64, and one for    MPI has moved the fragment;
  *                              each transfer      a first fragment never waits
  *
@@ -212,7 +212,7 @@ struct amg_mpi_domain {
     struct {          /* mpi_job.c: while the class opens */
         struct amg_boot boot; /* of this node */
         void *cards;          /* of the ranks of this node */
-        uint32_t wanted_len;  /* the shortest message that a rank asked for */
+        uint32_t wanted_len;  /* the least message_len that a rank asked for */
         uint32_t wanted_credits; /* the fewest credits that a rank asked for */
     } job;
     struct {                        /* mpi_peer.c */

@@ -39,7 +39,7 @@
  * has a place in the list `behind` of its endpoint; later requests of the peer
  * to that endpoint wait there, until the earlier requests have come. A request
  * does not wait for requests of other peers or to other endpoints, since the
- * program may have to answer it before those. Replies do not wait.
+ * program may have to answer that request before those. Replies do not wait.
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of

@@ -233,7 +233,7 @@ struct collection {
     int count_all; /* number of records in the end: one per rank */
     int nodes;     /* number of nodes whose records are here */
     int nodes_all;
-    int before; /* the leader `nodes` places before this one */
+    int before; /* rank of the leader `nodes` places before this leader */
 };
 
 /* Number of records of the first `nodes` nodes. */

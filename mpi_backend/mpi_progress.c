@@ -39,7 +39,7 @@
 
 enum {
     PROBE_MASK = 63, /* a probe costs 0.1 us, so one poll of 64 makes one */
-    DOMAIN_MAX = 64, /* messages taken of one endpoint, when all are polled */
+    DOMAIN_MAX = 64, /* messages taken per endpoint, when all are polled */
 };
 
 void amg_mpi_receive_fill_locked(struct amg_mpi_ep *ep)

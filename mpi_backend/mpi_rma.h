@@ -61,8 +61,8 @@ struct amg_mpi_rma_access {
 
 /* A run of bytes that one window operation moves. */
 struct amg_mpi_fragment {
-    MPI_Request request; /* MPI_REQUEST_NULL: MPI does not have it */
-    bool is_done;        /* MPI has completed it, not yet processed */
+    MPI_Request request; /* MPI_REQUEST_NULL: no operation is with MPI */
+    bool is_done;        /* completed by MPI, not yet processed */
     uint64_t len;
     void *user;                    /* source or destination */
     struct amg_mpi_bounce *bounce; /* the bounce buffer, or NULL */
@@ -101,7 +101,7 @@ struct amg_mpi_rma {
 
 /* Peers and accesses: mpi_rma_access.c */
 
-/* NULL: no memory. */
+/* The state of `rank`, which is created if necessary. NULL: no memory. */
 struct amg_mpi_rma_peer *amg_mpi_rma_peer_locked(
     struct amg_mpi_domain *domain, int rank);
 
@@ -154,7 +154,7 @@ enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
  * means not measured. No word exceeds INT64_MAX, because MPICH 4.0.2 compares
  * MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
-    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* slowest rank's */
+    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* of the slowest */
     /* INT64_MAX minus the time of the fastest rank, in ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     uint64_t needs_target; /* 1: a get needs the target to call MPI */

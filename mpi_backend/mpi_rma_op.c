@@ -72,7 +72,7 @@ static bool lists_are_fit(const struct amg_seg_iter *local,
     return runs == 1 || runs < max;
 }
 
-/* Whether the key names a window, and windows are faster for this length. */
+/* Whether the key names a window, and windows are chosen for this length. */
 static bool key_is_fit(const struct amg_mpi_domain *domain,
     const struct amg_mpi_key *key, uint64_t len)
 {

@@ -369,7 +369,7 @@ static bool barrier_wait(
     return true;
 }
 
-/* Takes the windows that all ranks free next, those of the lowest number. */
+/* Takes the windows that all ranks free next (the lowest number), or NULL. */
 static struct amg_mpi_windows *left_take_locked(void)
 {
     struct amg_link *link = amg_list_first(&left);

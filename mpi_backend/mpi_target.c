@@ -484,7 +484,7 @@ bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
         else if (access->pipeline.count > 0)
             AMG_LOG_WARNING("bulk",
                 "a transfer with rank %d was in flight when the class was "
-                "closed; MPI may still use its memory",
+                "closed; MPI may still use the memory of that transfer",
                 access->pipeline.rank);
         access_end_locked(domain, access);
     }

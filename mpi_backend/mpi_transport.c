@@ -490,7 +490,7 @@ static void transport_close(struct amg_domain *base)
 
     if (!domain->is_dead && amg_mpi_comm_is_over()) {
         AMG_LOG_WARNING("mpi", "MPI was finalised before the class was closed; "
-                               "its MPI objects are not freed");
+                               "MPI objects of the class are not freed");
         return;
     }
     if (!amg_mpi_comm_may_call(&domain->comm) && !domain->is_dead) {

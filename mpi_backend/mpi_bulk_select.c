@@ -386,8 +386,8 @@ static void windows_free(struct bench *bench)
     }
 }
 
-/* Runs on measuring ranks. If not all ranks have both windows, no rank frees
- * any, as freeing is collective: windows and area stay allocated. */
+/* Runs on measuring ranks. If not all of them have both windows, no rank frees
+ * windows, as freeing is collective: windows and area stay allocated. */
 static void bench_run(struct bench *bench)
 {
     uint64_t start_ns = amg_clock_ns();

@@ -30,9 +30,9 @@ enum {
 };
 
 /* A round of a wait: makes progress on the whole domain, and after IDLE_MAX
- * idle rounds also on other domains, as the peer may wait for this process
- * there; releases the lock for a moment. `idle_rounds`, 0 at first, counts the
- * rounds that found nothing. */
+ * idle rounds also on other domains, where the peer may wait for this process;
+ * releases the lock for a moment. `idle_rounds`, 0 at first, counts the rounds
+ * that found nothing. */
 static void domain_wait_locked(
     struct amg_mpi_domain *domain, unsigned *idle_rounds)
 {

@@ -94,7 +94,7 @@ int amg_mpi_comm_wait(int count, MPI_Request *requests);
  * detect that each process of a job has become a world of one rank. */
 struct amg_mpi_launch {
     uint32_t tasks;    /* processes started together; 0: not known */
-    bool is_by_step;   /* by a step of Slurm, without an MPI manager */
+    bool is_by_step;   /* by a Slurm step, without an MPI process manager */
     bool is_spokesman; /* may warn: the first process, or all if unknown */
 };
 

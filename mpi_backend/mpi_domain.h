@@ -9,7 +9,7 @@
  *
  * Resources that requests and transfers wait for, first come, first served:
  *
- *   held by                   bound              until
+ *   resource, held by         bound              until
  *   credit of a peer
  *     a request                the peer's credits the peer's program answers or
  *                                                 releases it
@@ -22,8 +22,8 @@
  *                              each transfer      a first fragment never waits
  *
  * A request has its credit when it waits for room, and a transfer has its place
- * when it waits for a bounce buffer, never the other way round. Answers,
- * credits, and messages of the driver need none of these resources, and msgbufs
+ * when it waits for a bounce buffer, never the other way round. Answers, CREDIT
+ * and other messages of the driver need none of these resources, and msgbufs
  * are allocated as needed. So only programs can deadlock: by handlers that wait
  * for each other's answers with all credits or all room in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H

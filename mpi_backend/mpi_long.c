@@ -114,7 +114,7 @@ static void behind_move_locked(
     }
 }
 
-/* Is a long request of `from` coming to this endpoint? */
+/* Whether a long request of `from` is coming to this endpoint. */
 static bool behind_has_locked(
     const struct amg_mpi_ep *ep, const struct amg_peer *from)
 {
@@ -363,7 +363,7 @@ void amg_mpi_long_on_message_locked(
     amg_mpi_longs_start_locked(domain, waiting);
 }
 
-/* Is the received message the announced one? */
+/* Whether the received message is the announced message. */
 static bool long_is_sound(
     const struct amg_mpi_msgbuf *msgbuf, const struct amg_mpi_message *message)
 {
@@ -372,7 +372,7 @@ static bool long_is_sound(
            message->header->cookie == msgbuf->post.cookie;
 }
 
-/* Takes a message that MPI has received, or failed to. False: drops it. */
+/* Takes a message whose receive has ended. False: the message is dropped. */
 static bool long_take_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_msgbuf *msgbuf, const MPI_Status *status, int error,
     struct amg_mpi_message *ret_message)

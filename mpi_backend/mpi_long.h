@@ -10,7 +10,7 @@
 hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
     uint32_t len, struct amg_buf **ret_buf);
 
-/* Is the message too long for a posted receive? */
+/* Whether the message is too long for a posted receive. */
 static inline bool amg_mpi_long_is(const struct amg_mpi_msgbuf *msgbuf)
 {
     return msgbuf->len > msgbuf->domain->room_len;

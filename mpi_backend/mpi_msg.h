@@ -38,8 +38,8 @@ void amg_mpi_msg_on_pack_locked(
 void amg_mpi_msg_refuse_locked(
     struct amg_mpi_domain *domain, struct amg_arrival *arrival);
 
-/* Does a rank owe an answer to a request of this rank, or the credit of a
- * one-way request? Calls that were cancelled do not count. */
+/* Whether a rank owes this rank the answer to a request, or the credit of a
+ * one-way request. Calls that were cancelled do not count. */
 bool amg_mpi_msg_is_pending_locked(struct amg_mpi_domain *domain);
 
 /* When `ep` closes: ends all its requests and replies as canceled. */

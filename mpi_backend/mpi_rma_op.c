@@ -681,7 +681,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
     if (domain->disconnect.is_broken || count > 0)
         AMG_LOG_WARNING("mpi",
             "the windows of the class stay open until MPI_Finalize, because "
-            "freeing them would wait for the rank that is missing");
+            "a rank is missing, or MPI has not ended all their operations");
     amg_mpi_windows_close(rma->windows, is_whole && count == 0);
     amg_map_fini(&rma->peers, amg_mem_free);
     if (count > 0)

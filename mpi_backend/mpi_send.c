@@ -7,7 +7,7 @@
  * when there are enough, or when no message arrived. Sends to different ranks
  * may complete in any order.
  *
- * A message that MPI refuses is the caller's again. The driver retries some
+ * A message that MPI refuses goes back to the caller. The driver retries some
  * messages: replies and its own messages, whose failure nothing would report to
  * the rank that waits for them; and messages that the driver had accepted
  * before, in a pack or from a thread that may not call MPI. The few retries are
@@ -104,7 +104,7 @@ static void calls_unsent_locked(
             ret);
 }
 
-/* Ends the operation of a message that MPI has sent, or failed to. */
+/* Ends the operation of a message that MPI has sent, or could not send. */
 static void msgbuf_left_locked(struct amg_mpi_msgbuf *msgbuf, hg_return_t ret)
 {
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);

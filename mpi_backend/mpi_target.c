@@ -201,7 +201,7 @@ static bool access_is_sound(const struct amg_mpi_domain *domain,
                                             : bytes_len == 0;
 }
 
-/* Is this access allowed? HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW: no. */
+/* HG_SUCCESS: the access is allowed. HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 static hg_return_t mem_check_locked(const struct amg_mpi_domain *domain,
     const struct amg_mpi_bulk_request *request, enum amg_mem_flags direction,
     struct amg_mpi_mem **ret_mem, struct amg_seg_iter *ret_at)

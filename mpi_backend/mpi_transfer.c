@@ -22,7 +22,7 @@
  * faster. Without sending ahead, 64 KiB took 1.2 times as long.
  *
  * A message that fits no waiting transfer is dropped with one warning. A HALT,
- * or a DONE without a transfer, is dropped silently: our STOP may be too late.
+ * or a DONE without a transfer, is dropped silently: STOP may have come late.
  *
  * A transfer by messages lives until the peer's last message, because the peer
  * may use the transfer's cookie and tag until then; a transfer through a window
@@ -371,7 +371,7 @@ static hg_return_t transfer_start_locked(
     return HG_SUCCESS;
 }
 
-/* Begins the transfer, or queues it. On an error the caller keeps it. */
+/* Begins or queues the transfer, which stays the caller's on an error. */
 static hg_return_t transfer_post_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {

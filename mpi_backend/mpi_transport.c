@@ -50,7 +50,7 @@ static uint64_t random_draw(void)
     return number;
 }
 
-/* Do all ranks ask for the same transports? */
+/* Checks that all ranks ask for the same transports. */
 static hg_return_t protocols_compare(
     const struct amg_open *how, const struct amg_mpi_greeting *all)
 {

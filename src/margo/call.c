@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and answers, in all forms, which differ in struct amg_margo_form alone.
- * A handle has at most one call or answer in flight.
+/* Calls and answers. The public forms (blocking, `i` and `c`) differ in struct
+ * amg_margo_form alone. A handle has at most one call or answer in flight.
  *
- * The argument of HG's callback is Margo's part of the handle, which lives
- * until the operation has ended. The request may be freed earlier, with the
- * stack of the thread that waited. Margo's part has a slot for the request; the
- * thread that takes the request out of the slot ends the request. An operation
- * whose time limit has passed is cancelled, and ends soon. If the operation
- * cannot be cancelled (a call to this process itself, an answer), its request
- * ends at once, and the slot is marked as abandoned: the handle stays busy
- * until the late completion, which call_done() drops. */
+ * The argument of HG's callback is Margo's part of the handle; this struct
+ * lives until the operation has ended. The request may be freed earlier, with
+ * the stack of the thread that waited. Margo's part has a slot for the request;
+ * the thread that takes the request out of the slot ends the request. A call
+ * whose time limit has passed is cancelled, and ends soon. An answer, or a call
+ * to this process itself, is not cancelled: the request ends at once, and
+ * `abandoned` takes its place in the slot, so that the handle stays busy until
+ * the late completion, which call_done() drops. */
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
@@ -36,8 +36,8 @@ static bool slot_fill(
     return true;
 }
 
-/* Empties the slot; by an exchange only if the operation has a time limit, when
- * another thread may take the request at the same time. */
+/* Empties the slot and returns its content. Only an operation with a time limit
+ * needs an exchange: call_cancel() may take its request at the same time. */
 static struct margo_request_struct *slot_empty(struct amg_margo_handle *data)
 {
     struct margo_request_struct *req = NULL;
@@ -169,7 +169,7 @@ static void call_cancel(struct margo_request_struct *req)
     if (is_call && !call_is_to_self(req->handle) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
-    /* Counts one more, because call_done() ends one at the late completion. */
+    /* Counts one more operation: call_done() ends it at the late completion. */
     amg_margo_operation_begin(req->mid);
     if (slot_abandon(data, req))
         call_end(&info, data, req);
@@ -194,7 +194,7 @@ static hg_return_t call_done(const struct hg_cb_info *info)
 
 /* Data for the event after a post: the handle may be freed by that time. */
 struct monitored_post {
-    margo_monitor_data_t uctx; /* of the monitor */
+    margo_monitor_data_t uctx; /* data of the monitor */
     uint16_t provider_id;
 };
 
@@ -437,16 +437,16 @@ static hg_return_t output_prepare(const struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
-/* HG_Respond() for the blocking form. If the answer has left at once, no
- * callback follows: this function empties the slot in its place. */
+/* HG_Respond() for the blocking form. If the answer has left at once, HG calls
+ * no callback: this function empties the slot in place of call_done(). */
 static hg_return_t respond_and_end(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
     struct amg_margo_args *args = out_struct;
     hg_return_t rc = HG_SUCCESS;
 
-    /* Keeps `arg`, the owner of the slot: the answer's reference may end, and
-     * another thread may drop the program's. */
+    /* Keeps the handle, and so `arg`, until the slot is empty: the reference of
+     * the answer may end, and another thread may drop the program's. */
     amg_handle_ref(handle);
     rc = amg_respond(handle, callback, arg, args, &args->is_over);
     if (args->is_over)
@@ -456,8 +456,8 @@ static hg_return_t respond_and_end(
 }
 
 /* The blocking form waits until the answer has left, because the process may
- * end after the call. Without a time limit and a monitor it does not wait for
- * an answer that has left at once, as those without an output do. */
+ * end after the call. But without a time limit and without a monitor, the call
+ * does not wait for an answer that left during the post or has no output. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)
 {

@@ -31,21 +31,21 @@ enum amg_margo_handle_use {
 struct amg_margo_handle {
     struct amg_link link; /* among all handles of the process */
     hg_handle_t handle;
-    /* Instance and RPC (maybe deregistered) of the handle's present use; set
-     * before the release of `use` that begins it. amg_margo_handles_log()
+    /* Instance and RPC (maybe deregistered) of the handle's present use; stored
+     * before the release store of HANDLE_OUT in `use`. amg_margo_handles_log()
      * reads, at any time: mid, `use` (acquire), then rpc and is_answered. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;
     atomic_uint use;         /* enum amg_margo_handle_use */
     atomic_uint refs;        /* references of the program */
-    atomic_bool is_served;   /* of a request that came in, not of a call */
+    atomic_bool is_served;   /* serves an incoming request; false: for calls */
     atomic_bool is_answered; /* the program has answered the request */
     /* Request of the operation in flight; or `abandoned` of call.c, if no
      * thread waits for the operation any more; or NULL. */
     _Atomic(struct margo_request_struct *) request;
     bool is_timed;   /* the operation in flight has a time limit */
     bool is_refused; /* the target's reply to the last call is an error */
-    hg_return_t ret; /* result of the last call */
+    hg_return_t ret; /* result of the last call or answer */
     void *user_data;
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;
@@ -65,12 +65,12 @@ struct amg_margo_handle {
  * requests beyond the limit of concurrent handlers. */
 struct amg_margo_handles {
     struct amg_lock lock;           /* guards first, count and cap */
-    struct amg_margo_handle *first; /* of the cache */
+    struct amg_margo_handle *first; /* first handle of the cache */
     unsigned count;                 /* handles in the cache */
     unsigned cap;                   /* limit of `count` */
     struct amg_lock queue_lock;     /* guards waiting and running */
-    struct amg_list waiting; /* of struct amg_margo_handle, by `queued` */
-    unsigned running;
+    struct amg_list waiting;   /* of struct amg_margo_handle, by `queued` */
+    unsigned running;          /* handlers that run; used only with a limit */
     ABT_key served_by_program; /* set in threads of the program that serve a
                                 * request */
 };

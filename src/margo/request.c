@@ -2,20 +2,20 @@
 /* Requests: operations that a thread waits for, and how they are posted,
  * awaited and ended.
  *
- * The word `state` of a request is PENDING, OVER, or the address of its waiter.
- * A waiting thread stores its waiter in the word; margo_wait_any() stores one
- * waiter in several requests. The thread that ends the request exchanges the
- * word, and does not touch the request afterwards. A waiter lies on the stack
- * of its thread, so the thread returns only when each waker has counted itself
- * in the waiter, by its last access. A waker that has lost its core would
- * delay the thread. So, with one request, and a runtime that lets a woken
- * thread free its eventual, the thread does not wait for the count.
+ * The word `state` of a request is PENDING, OVER, or the address of a waiter or
+ * of a parked thread. A waiting thread stores its waiter; margo_wait_any()
+ * stores one waiter in several requests. The thread that ends the request
+ * replaces the word, and does not touch the request afterwards. A waiter lies
+ * on the stack of its thread, so the thread returns only when each waker has
+ * counted itself in the waiter, by its last access. But a preempted waker would
+ * delay the thread. So a thread that waits for one request does not wait for
+ * the count, if the runtime lets a woken thread free the eventual at once.
  *
  * While one OS thread alone posts, awaits and ends requests, it owns the
  * instance's biased lock, and changes the word under the lock by plain stores.
  * (A locked instruction drains the store buffer, which holds the message just
  * posted; the drain would take longer than all other steps of a wait.) A thread
- * that waits for one request parks under the lock, with its handle in the word.
+ * that waits for one request parks under the lock, its ABT_thread in the word.
  * When another OS thread takes the lock, the lock is shared for good and only
  * locked instructions change the word. Each parked thread has left its stack by
  * then, because the runtime releases the lock only when the thread has left. */
@@ -28,7 +28,7 @@
 #include "margo/instance.h"
 #include "margo/runtime.h"
 
-/* Values of `state` that are no waiter. */
+/* Values of `state` that are no address. */
 enum { PENDING = 0, OVER = 1 };
 
 /* A bit that marks the address of a parked thread; 0 in waiters' addresses. */
@@ -39,8 +39,8 @@ _Static_assert(_Alignof(struct amg_margo_waiter) > (OVER | PARKED),
 /* Retry interval of a time limit that passes before the post. */
 enum { LATE_AGAIN_NS = 50000 };
 
-/* A thread that waits for a loop that may stall ends its wait itself this long
- * after its time limit: a loop that runs has ended the wait before. */
+/* If the loop may stall, a waiting thread ends its wait itself this long after
+ * the time limit: by then, a loop that runs would have ended the wait. */
 enum { TAKEOVER_NS = 20000000 };
 
 void amg_margo_requests_open(margo_instance_id mid)
@@ -231,7 +231,7 @@ static hg_return_t request_check(
 {
     if (!(form->timeout_ms >= 0)) {
         margo_error(mid,
-            "a limit of %g ms: it is 0 for none, or a positive number",
+            "a time limit of %g ms: must be positive, or 0 for no limit",
             form->timeout_ms);
         return HG_INVALID_ARG;
     }
@@ -291,7 +291,7 @@ static void request_unref(struct margo_request_struct *req)
         request_free(req);
 }
 
-/* Has no earlier wait freed the request? If one has, logs that for `caller`. */
+/* Is the request in use? False, logged: an earlier wait has freed it. */
 static bool request_is_there(margo_request req, const char *caller)
 {
     return AMG_LIKELY(req->is_kept) ||
@@ -341,7 +341,8 @@ static uint64_t takeover_ns(uint64_t due_ns)
                                                   : AMG_NO_DEADLINE - 1;
 }
 
-/* Waits for a loop that may stall (watch.c); cancels after a time limit. */
+/* Sets a watch over the loop. Waits here only for a request with a time limit,
+ * and cancels the request when the limit has passed. */
 static void wait_beside_loop(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -361,8 +362,7 @@ static bool other_waits(const char *caller, const void *req)
         "another thread waits for request %p, and will end it", req);
 }
 
-/* Waits until the request is over. False, logged: another thread waits for the
- * request, and will free it. */
+/* Waits until the request is over. False, logged: another thread waits. */
 static bool request_wait(struct margo_request_struct *req)
 {
     struct amg_margo_waiter waiter;
@@ -384,7 +384,7 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* Result of request_wait_monitored(): another thread waits for the request. */
+/* Another thread waits for the request. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
 /* request_wait() with events for the monitor. May return OTHERS_WAIT. */
@@ -460,7 +460,7 @@ hg_return_t margo_wait(margo_request req)
     return ret;
 }
 
-/* Has an earlier wait freed none of the requests? Elements may be null. */
+/* Are all requests in use? False, logged: one was freed. Null is allowed. */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {
@@ -605,7 +605,7 @@ int margo_test(margo_request req, int *flag)
 {
     if (!AMG_GIVEN(req) || !AMG_GIVEN(flag) || !request_is_there(req, __func__))
         return -1;
-    /* A caller that tests in a loop must let the progress loop run. */
+    /* Yields: a caller that tests repeatedly must let the progress loop run. */
     if (!request_is_over(req))
         (void)ABT_self_yield();
     *flag = request_is_over(req);

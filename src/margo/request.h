@@ -11,7 +11,7 @@
 #include "margo.h"
 #include "margo/loop.h"
 
-/* A thread that waits for one or several requests; on that thread's stack. */
+/* A wait for one or several requests, on the stack of the waiting thread. */
 struct amg_margo_waiter {
     ABT_eventual_memory eventual;
     bool is_of_one;    /* a single request wakes the thread, once */
@@ -27,16 +27,16 @@ struct amg_margo_waiter {
  * requests, so that margo_wait() recognises a request that was waited for
  * before, until its memory is used again. */
 struct margo_request_struct {
-    /* In a free request the pool overwrites these two words, not is_kept. */
+    /* The pool uses these two words of a free request, but not is_kept. */
     margo_request_type type;
     margo_instance_id mid;
     hg_handle_t handle; /* NULL: a bulk transfer */
     hg_op_id_t op_id;   /* of a bulk transfer */
     hg_return_t ret;    /* valid when the request is over */
     /* 0: pending; 1: over; else the address of the waiter, or the address of
-     * the parked thread plus 2. The change to 1 publishes `ret`, pairs with the
-     * acquire loads of the waiter, and is the last access of the thread that
-     * ends the request. */
+     * the parked thread plus 2. The change to 1 publishes `ret` to the acquire
+     * loads of the waiting thread, and is the last access to the request by the
+     * thread that ends the request. */
     atomic_uintptr_t state;
     /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
@@ -66,8 +66,8 @@ struct amg_margo_form {
 };
 
 /* Creates a request for a form: in `place`, on the caller's stack, if the form
- * blocks, else in the instance's pool. HG_INVALID_ARG, HG_NOMEM, or an error if
- * the caller cannot wait. */
+ * blocks, else in the instance's pool. Fails if the time limit is invalid, no
+ * memory is left, the instance has ended, or the caller cannot wait. */
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);
@@ -106,7 +106,7 @@ void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 
 /* Waiters also serve waits for other events than requests. wait() returns after
- * `count` wake-ups; above 1 only if the caller has cleared `is_of_one`. */
+ * `count` wake-ups. For a count above 1 the caller has cleared `is_of_one`. */
 void amg_margo_waiter_init(struct amg_margo_waiter *waiter);
 void amg_margo_waiter_wait(struct amg_margo_waiter *waiter, unsigned count);
 void amg_margo_waiter_wake(struct amg_margo_waiter *waiter);

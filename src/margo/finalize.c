@@ -187,7 +187,7 @@ static void before_run(void *arg)
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
-    /* loop_ended() takes the lock, so the context is open at the wake-up. */
+    /* Under the lock, for which loop_ended() waits: keeps the context open. */
     finalize_lock(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);

@@ -90,8 +90,8 @@ struct margo_instance {
     bool owns_class;       /* opened here, so closed here */
     bool owns_context;     /* created here, so destroyed here */
     bool is_collective;    /* all ranks of the job finalize together */
-    bool is_abandoned;     /* handlers did not end in time: the memory is never
-                            * freed */
+    bool is_abandoned;     /* calls or handlers did not end in time: the memory
+                            * is never freed */
     unsigned max_handlers; /* further requests wait; 0: no limit; constant */
     /* Written by amg_margo_instance_set_state(), and in a child of fork(). The
      * release store pairs with the acquire load of amg_margo_state_of(). */
@@ -199,8 +199,8 @@ static inline hg_return_t amg_margo_refusal(
     return amg_refusal();
 }
 
-/* Ends a blocking wait of the loop, so that it checks for an earlier timer and
- * for finalization. Called by any thread. */
+/* Ends a blocking wait of the loops, so that a loop checks for an earlier timer
+ * and for finalization. Called by any thread. */
 void amg_margo_wake(margo_instance_id mid);
 
 /* instances.c: enter() calls ABT_init() for an instance, leave() counts another

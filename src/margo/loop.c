@@ -10,8 +10,8 @@
  * while no other thread does (core/standby.c). One loop at a time has the turn
  * to run callbacks: callbacks of the program need no locks against each other,
  * and handlers begin in order. But if the second loop is parked in a callback
- * for longer than 1 ms, the first loop runs callbacks, too: the parked one may
- * wait for another, or the program may keep the second loop's stream busy. */
+ * for longer than 1 ms, the first loop runs callbacks, too: the parked callback
+ * may wait for another callback, or the program may keep the stream busy. */
 #include "margo/loop.h"
 
 #include "base/assert.h"
@@ -42,7 +42,7 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    /* Not `is_there`: a step of the first loop may outlast the second loop. */
+    /* The first loop may be in a standby step after the second has ended. */
     if (mid->loop->has_second)
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
@@ -115,7 +115,7 @@ static AMG_NOINLINE void role_set(bool polls_always)
     amg_role.polls_always = polls_always;
 }
 
-/* Ends the second loop, if the first loop has moved to the second's pool. */
+/* Makes the second loop end if the first loop has moved into the same pool. */
 static void second_dismiss(margo_instance_id mid)
 {
     struct amg_margo_second *second = &mid->loop->second;
@@ -183,8 +183,8 @@ static void second_main(void *arg)
     atomic_store_explicit(&second->is_busy, false, memory_order_release);
 }
 
-/* Starts the second loop before the first one: in the pool __primary__, unless
- * the first loop runs there, the context has a thread, or no push wakes it. */
+/* Starts the second loop in the pool __primary__, unless the first loop is to
+ * run there, the context has a progress thread, or a push wakes no loop. */
 static void second_start(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;

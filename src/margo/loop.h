@@ -39,10 +39,10 @@ struct amg_margo_rounds {
     bool was_quiet;         /* the instance had drained before the last round */
     unsigned backoff_ms;    /* duration of the last back-off, or 0 */
     struct amg_link link;   /* among all loops of the process */
-    ABT_pool pool;          /* of the loop; other loops compare theirs */
+    ABT_pool pool;          /* pool of the loop; read by other loops */
 };
 
-/* The loop on the program's stream; see loop.c. */
+/* The second loop, on the program's stream; see loop.c. */
 struct amg_margo_second {
     ABT_pool pool;
     atomic_bool is_there; /* false: there is no such loop, or it has ended */
@@ -84,8 +84,8 @@ struct amg_margo_loop {
     struct amg_margo_second second;
     /* True: a loop has the turn to run callbacks. */
     atomic_bool is_running;
-    /* Used by the first loop: time since which the second loop is parked in a
-     * callback; 0: the second loop is not parked. */
+    /* Used by the first loop: since when the second loop has the turn, but does
+     * not run (its callback waits); 0: the second loop runs. */
     uint64_t stuck_ns;
 };
 
@@ -110,8 +110,8 @@ void amg_margo_rounds_run(
 void amg_margo_rounds_yield(
     margo_instance_id mid, struct amg_margo_rounds *rounds);
 /* Has the loop nothing to do between two rounds but to let other threads run?
- * If so, the caller calls amg_margo_rounds_rest() in place of the function
- * above; other threads may stand in for the loop meanwhile. */
+ * If so, the loop calls amg_margo_rounds_rest(), not amg_margo_rounds_yield();
+ * during the rest another thread may stand in for the loop. */
 bool amg_margo_rounds_may_rest(
     margo_instance_id mid, const struct amg_margo_rounds *rounds);
 void amg_margo_rounds_rest(struct amg_margo_loop *loop);
@@ -189,13 +189,13 @@ void amg_margo_callbacks_run(margo_instance_id mid, bool before);
 /* Removes all callbacks. */
 void amg_margo_callbacks_fini(margo_instance_id mid);
 
-/* A one-shot timer, part of a request, of the stack of a sleeping thread, or of
- * a timer of the program. From arm until the timer fires, or is disarmed,
- * timer.c owns it. */
+/* A one-shot timer, embedded in a request, in a variable on the stack of a
+ * waiting thread, or in a timer of the program. timer.c owns an armed timer
+ * until the timer fires or is disarmed. */
 struct amg_margo_timer {
     struct amg_heap_node node; /* key: amg_clock_ns() when due */
-    /* Called by a loop, with no lock held; may free the timer. `is_due` false:
-     * the instance ends before the timer is due. */
+    /* Called with no lock held: by a loop, or, with `is_due` false, when the
+     * instance ends before the timer is due. May free the timer. */
     void (*fire)(struct amg_margo_timer *timer, bool is_due);
     bool is_armed;
 };

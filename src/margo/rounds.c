@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounds of a progress loop.
  *
- * A round polls the network once, and runs the callbacks. In between, if the
- * poll found no event and no other thread of the stream is ready, the round
- * sleeps in HG_Progress() until a message comes, a timer is due, a thread
+ * A round polls the network once, then runs the callbacks. If the poll found no
+ * event and no other thread of the stream is ready, the round sleeps before the
+ * callbacks, in HG_Progress(), until a message comes, a timer is due, a thread
  * becomes ready for this stream, or another thread wakes the loop.
  * HG_Progress() decides how long to poll before it blocks (core/wait_policy.c);
  * progress_spindown_msec, if given, forbids sleeps for that time after an
  * event. A sleep lasts progress_timeout_ub_msec at most, so a thread that arms
  * a timer due beyond that bound does not wake the loop (timer.c).
  *
- * Two loops in one pool, for instance of two instances in one stream, each find
- * the other ready, so neither would ever sleep. All loops of the process are
- * registered with their pools; an idle loop that finds another loop in its pool
- * backs off: it leaves the pool for a few milliseconds. */
+ * Two loops in one pool, for example the loops of two instances in one stream,
+ * always find each other ready, so neither would ever sleep. All loops of the
+ * process are registered with their pools; an idle loop that finds another loop
+ * in its pool backs off: it leaves the pool for a few milliseconds. */
 #include "margo/loop.h"
 
 #include <time.h>
@@ -32,7 +32,7 @@ enum {
     FINALIZE_POLL_MS =
         1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
-        64, /* rounds without an event, before one loop of two backs off */
+        64, /* rounds without an event before a loop backs off for another */
     BACKOFF_MAX_MS = 5,
     STUCK_NS = 1000000, /* wait of a callback that makes turn_is_stuck() true */
     NS_PER_S = 1000000000,
@@ -147,8 +147,8 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
     return ran == TRIGGER_BATCH;
 }
 
-/* Is this loop the first of two, so that it makes progress only while no other
- * thread does? While the instance drains: no, as the first loop must poll. */
+/* Is this the first of two loops, which makes progress only while no other
+ * thread does? Not while the instance drains: then the first loop must poll. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -176,7 +176,7 @@ static hg_return_t rounds_sleep(void *arg, unsigned timeout_ms)
                              : HG_Progress(mid->hg_context, timeout_ms);
 }
 
-/* Wakes a loop, as a thread has become ready in its stream. Any thread. */
+/* Wakes a loop in whose stream a thread has become ready. Any thread. */
 static void rounds_wake(void *arg)
 {
     const struct amg_margo_rounds *rounds = arg;

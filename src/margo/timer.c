@@ -7,11 +7,11 @@
  * loop could sleep beyond that time.
  *
  * The loop fires a timer of the program by creating a user-level thread in the
- * timer's pool, or by calling the function itself. A cancel before the thread
- * has begun makes the thread void (it calls nothing), and waits only for a
- * callback that runs. The program, the heap and each such thread have a
- * reference; the drop of the last one frees the timer. The memory is reused for
- * timers alone, so that a call with a destroyed timer is recognised. */
+ * timer's pool, or by calling the function itself. A cancel makes void each
+ * created thread that has not begun (a void thread calls nothing), and waits
+ * only for a callback that runs. The program, the heap and each created thread
+ * have a reference; a timer without references is freed. The memory is reused
+ * for timers alone, so that a call with a destroyed timer is recognised. */
 #include "margo/request.h"
 
 #include "base/assert.h"
@@ -223,9 +223,9 @@ struct margo_timer {
     margo_instance_id mid;
     margo_timer_callback_fn callback;
     void *arg;
-    ABT_pool pool;          /* where it runs; ABT_POOL_NULL: in the loop */
+    ABT_pool pool;          /* where callbacks run; ABT_POOL_NULL: in a loop */
     ABT_mutex_memory mutex; /* guards the fields below */
-    ABT_cond_memory idle;   /* a callback has returned */
+    ABT_cond_memory idle;   /* signals that a callback has returned */
     unsigned refs;
     bool is_started;     /* started, and has not fired */
     unsigned handed_out; /* created threads that have not begun */
@@ -272,8 +272,8 @@ static void timer_call(struct margo_timer *timer)
     timer_unref_unlock(timer, 1);
 }
 
-/* Called in a loop, with the mutex locked: waits until a callback ends, or logs
- * the wait after AMALGAM_SILENT_MS. */
+/* Called repeatedly, with the mutex locked: waits until the callback ends, or
+ * logs the wait after AMALGAM_SILENT_MS. */
 static void idle_await(struct margo_timer *timer)
 {
     ABT_cond idle = ABT_COND_MEMORY_GET_HANDLE(&timer->idle);
@@ -311,8 +311,8 @@ static void timer_thread(void *arg)
 }
 
 /* Arms the timer again for a short time, since its callback still runs in the
- * other loop of the instance. True: unlocked. False: still locked, as the
- * instance has ended. */
+ * other loop of the instance. Returns true with the mutex unlocked; if the
+ * instance has ended, returns false with the mutex locked. */
 static bool timer_postpone(struct margo_timer *timer)
 {
     timer_unlock(timer);
@@ -323,8 +323,8 @@ static bool timer_postpone(struct margo_timer *timer)
     return false;
 }
 
-/* Called by a loop, with the reference of margo_timer_start(): runs the
- * callback, or creates a thread that does so. */
+/* Called with the reference of margo_timer_start(): runs the callback of a due
+ * timer, or creates a thread that does so. */
 static void timer_fire(struct amg_margo_timer *one_shot, bool is_due)
 {
     struct margo_timer *timer =

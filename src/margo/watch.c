@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watch over the progress loop, for threads that wait for it.
+/* Watch over the progress loop, for threads that wait for the loop.
  *
  * The loop may share a stream with the program, which may keep that stream in
  * other code: in pthread_join(), in MPI, in a computation. A thread of another
@@ -8,13 +8,13 @@
  * fires all timers. So such a thread ends a wait at its time limit itself
  * (request.c), and sets a watch before it waits.
  *
- * The watch is a tick, a timed call by the runtime, which checks whether the
- * loop makes rounds or sleeps in HG_Progress(), and logs the waits when the
- * loop has done neither for AMALGAM_SILENT_MS. A tick sets the next tick while
- * calls, handlers or the finalization wait. A wait that begins just when a tick
- * finds no waits may have no watch until another wait begins: the log line is
- * late, or missing. A loop that never runs in a stream of the program needs no
- * watch. */
+ * The watch is a tick, a timed call by the runtime. The tick checks whether the
+ * loop makes rounds or sleeps in HG_Progress(). If the loop has done neither
+ * for AMALGAM_SILENT_MS, the tick logs the calls and handlers that wait. A tick
+ * sets the next tick while calls, handlers or the finalization wait. A wait
+ * that begins just when a tick finds no waits may have no watch until another
+ * wait begins: the log line is late, or missing. A loop that never runs in a
+ * stream of the program needs no watch. */
 #include "margo/loop.h"
 
 #include "base/assert.h"

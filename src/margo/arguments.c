@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Input and output of a call: Margo's header in front of the arguments, and the
- * calls that decode and free the program's structs; also for programs of
- * Mercury's API alone that call, or serve, an RPC of Margo.
+ * functions that decode and free the program's structs; also for programs that
+ * use Mercury's API alone to call, or to serve, an RPC of Margo.
  *
  *   input                            output
  *   off len                          off len
@@ -9,7 +9,7 @@
  *           else 0                     4   n after HG_SUCCESS the program's
  *     4   8 parent: id of the RPC            output, else a text, if any
  *           whose handler makes the
- *           call, if it has a monitor
+ *           call; only with a monitor
  * 4, 12 n the program's input
  *
  * Without a monitor, an input without a struct has no bytes at all, nor has an
@@ -326,8 +326,8 @@ hg_id_t HG_Register_name_for_margo(
     return 0;
 }
 
-/* Sets the program's struct and proc. HG_NO_MATCH: the handle's RPC has another
- * proc than Margo's, which would take `args` for the program's struct. */
+/* Sets the program's struct and proc. HG_NO_MATCH: the procs of the RPC are not
+ * those of Margo, and would take `args` for the program's struct. */
 static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
     void *user, struct amg_margo_args *args)
 {

@@ -188,8 +188,8 @@ void amg_margo_bulk_cancel(margo_instance_id mid)
     amg_lock_unlock(&all_lock);
 }
 
-/* Called when the time limit has passed: cancels the transfer. The request is
- * valid: transfer_done() disarms the timer first, which waits for this call. */
+/* Called when the time limit has passed, or the instance ends. The request is
+ * valid: transfer_done() disarms the timer, and so waits for this function. */
 static void transfer_cancel(struct margo_request_struct *req)
 {
     (void)HG_Bulk_cancel(req->op_id);

@@ -145,7 +145,7 @@ int margo_bulk_pool_destroy(margo_bulk_pool_t pool)
     return 0;
 }
 
-/* Takes a free buffer, or NULL. */
+/* Takes a free buffer out of the pool; NULL: all buffers are in use. */
 static struct pool_buffer *buffer_take_locked(struct margo_bulk_pool *pool)
 {
     struct pool_buffer *buffer = pool->first;

@@ -144,8 +144,8 @@ static void log_set(const struct section *section)
 
 /* Reads the section, which may be NULL, into `info`, whose strings then lie in
  * the section. Settings of Mercury's log take effect at once. `is_listening`:
- * by the mode of the instance, which takes precedence. False: refused,
- * logged. */
+ * the mode of the instance, which takes precedence over the section. False:
+ * refused, logged. */
 static bool mercury_read(const struct amg_margo_log *log,
     struct json_object *section, bool is_listening, struct hg_init_info *info)
 {

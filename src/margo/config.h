@@ -18,7 +18,7 @@ struct margo_init_info;
 
 enum {
     AMG_MARGO_OBJECTS_MAX = 4096
-}; /* limit of pools, and of streams, in a JSON text */
+}; /* limit of pools, of streams, and of pools of a stream, in a JSON text */
 
 /* Kinds of pools: the values of "kind" in a JSON text, and EXTERNAL. */
 enum amg_margo_pool_kind {
@@ -136,8 +136,8 @@ struct amg_margo_config {
     bool is_stack_size_given;
     bool
         wants_lazy_stacks; /* without effect: stacks are always mapped lazily */
-    const char *bucket_policy;   /* of the section "plumber", only reported: */
-    const char *nic_policy;      /* src/affinity chooses NICs */
+    const char *bucket_policy;   /* of the section "plumber"; only reported */
+    const char *nic_policy;      /* only reported: src/affinity chooses NICs */
     struct hg_init_info hg_init; /* strings lie in `json` or the info */
     struct amg_margo_plan plan;  /* the plan for pools.c */
 };
@@ -164,8 +164,8 @@ void amg_margo_config_free(struct amg_margo_config *config);
 struct json_object *amg_margo_mercury_describe(const struct hg_init_info *info);
 
 /* If ABT_init() was not called yet, exports the stack settings that the user
- * has not set in the environment; else warns if its stacks are other than
- * requested, or smaller than the default. */
+ * has not set in the environment; else warns if the stacks of the runtime are
+ * not as requested, or smaller than the default. */
 void amg_margo_environment_set(
     const struct amg_margo_log *log, const struct amg_margo_config *config);
 

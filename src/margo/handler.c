@@ -263,8 +263,8 @@ static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
     return HG_NOMEM;
 }
 
-/* Refuses a request whose RPC was deregistered after the request came, or for
- * which there is no memory. */
+/* Refuses a request whose RPC was deregistered after the request came, or a
+ * request for whose data there is no memory. */
 static hg_return_t serve_gone(hg_handle_t handle, hg_return_t ret)
 {
     if (amg_handle_expects_answer(handle))

@@ -415,7 +415,7 @@ void amg_monitor_dump(
     if (!monitor->config.series.is_disabled)
         amg_monitor_sample(monitor, ABT_get_wtime());
     /* NOTE(why): the JSON objects are allocated under the lock, so that all
-     * figures are of one moment. Dumps are rare, so others seldom wait. */
+     * figures are of one moment. Dumps are rare, so few threads wait. */
     amg_lock_lock(&monitor->lock);
     if (!monitor->config.stats.is_disabled)
         json_object_object_add(object, "stats", stats_json_locked(monitor));

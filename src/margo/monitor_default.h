@@ -32,7 +32,7 @@ struct amg_monitor_config {
 
 enum { AMG_MONITOR_ADDRESS_CAP = 256, AMG_MONITOR_PATH_CAP = 1024 };
 
-/* An object of monitor_events.c. The monitor's lock guards `next`, `refs`. */
+/* An operation in progress. The monitor's lock guards `next` and `refs`. */
 struct amg_monitor_operation {
     struct amg_monitor_operation *next; /* next free operation */
     struct amg_stats_call *call;
@@ -80,7 +80,7 @@ void amg_monitor_dump(
 struct json_object *amg_monitor_config_get(void *uargs);
 
 /* Adds a point of each pool, and of each RPC, to the series. Takes the lock of
- * the monitor, but reads the pools without it. */
+ * the monitor, but reads the pools without holding that lock. */
 void amg_monitor_sample(struct amg_monitor *monitor, double now);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of an instance: what the default monitor counts of each.
  *
- * An operation (a call, an answer, a transfer, or a served request) has an
- * object from begin to end. Each event that is still to come holds a reference:
- * end of the post, callback, and wait, if any; or, for a served request, the
- * end of its RPC function and of its thread. A handle, which may outlive the
- * object, points to an entry of the book of calls, which stays; the handle of a
- * served request does so once the thread has begun. */
+ * An operation (call, answer, transfer, or served request) has an object from
+ * begin to end. Each event still to come has a reference: the end of the post,
+ * the callback, and the wait, if any; for a served request, the end of dispatch
+ * (rpc_handler) and of the thread (rpc_ult). A handle may outlive the object.
+ * So handles point to entries of the book of calls; only the handle of a served
+ * request points to the object, until the request's thread begins. */
 #include <string.h>
 
 #include "base/assert.h"

@@ -289,8 +289,8 @@ static struct json_object *breadcrumb_json(
     return object;
 }
 
-/* Is a measure of an entry written? A call has all measures of its side, even
- * without numbers; of bulk operations, those measures that had numbers. */
+/* Is a measure of an entry written? For a call, all measures of the call's side
+ * are written; measures of bulk operations only if they have had numbers. */
 static bool tells(const struct amg_stats_call *call, enum amg_stats_what what)
 {
     bool is_of_target = what >= AMG_STATS_HANDLER;

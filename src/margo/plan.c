@@ -3,7 +3,7 @@
  *
  * The fields use_progress_thread and rpc_thread_count are short forms: they add
  * pools __pool_<n>__ and streams __xstream_<n>__ to the plan, unless the field
- * progress_pool, or rpc_pool, names a pool instead. That happens only when the
+ * progress_pool, or rpc_pool, names a pool instead. Short forms apply when the
  * pools open, as adapt() of struct amg_margo_opener may change both fields. */
 #include <stdio.h>
 #include <string.h>
@@ -300,7 +300,7 @@ static bool argobots_allowed(
     return false;
 }
 
-/* Refuses __primary__ if the program has such a stream, by its ABT_init(). */
+/* Refuses to define __primary__ if the program has called ABT_init(). */
 static bool primary_allowed(
     const struct amg_margo_log *log, const struct amg_margo_plan *plan)
 {

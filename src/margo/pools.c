@@ -32,8 +32,8 @@ static struct amg_margo_item *pool_create(margo_instance_id mid,
 
     if (!amg_margo_runtime_pool_kind(plan->kind, &kind))
         margo_warning(mid,
-            "configuration: pools of the kind %s are of Amalgam's own threads; "
-            "this build uses Argobots, and takes fifo_wait",
+            "configuration: only Amalgam's own threads have pools of the kind "
+            "%s; this build uses Argobots, and takes fifo_wait instead",
             amg_margo_pool_kind_name(plan->kind));
     error = ABT_pool_create_basic(kind, (ABT_pool_access)plan->access,
         is_automatic ? ABT_TRUE : ABT_FALSE, &handle);
@@ -117,9 +117,9 @@ static void pool_advise(
     margo_instance_id mid, const struct amg_margo_item *pool)
 {
     const struct amg_margo_list *streams = &mid->pools->registry->streams;
-    bool is_first = false;    /* a stream has it as its first pool */
-    bool is_in_reach = false; /* a stream has it not behind progress_pool */
-    bool is_behind = false;   /* a stream has it behind progress_pool */
+    bool is_first = false;    /* first pool of a stream */
+    bool is_in_reach = false; /* in a stream, not after progress_pool */
+    bool is_behind = false;   /* in a stream, after progress_pool */
 
     for (unsigned i = 0; i < streams->count; i++) {
         const struct amg_margo_item *stream = streams->items[i];

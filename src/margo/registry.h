@@ -46,8 +46,8 @@ struct amg_margo_list {
 /* Freed by its last instance. */
 struct amg_margo_registry {
     struct amg_lock lock; /* guards the items, and all members but `shown` */
-    /* Locked by margo_state_dump() while it prints items, and by a thread that
-     * frees a removed item. Locked before `lock`; waiting threads block. */
+    /* Held while margo_state_dump() prints items, and while a removed item is
+     * freed. Acquired before `lock`; a thread that waits for `shown` blocks. */
     ABT_mutex_memory shown;
     unsigned instances;
     struct amg_margo_list pools;
@@ -164,7 +164,7 @@ bool amg_margo_pools_open(
  * the stream was not pinned, and may have to share its core. */
 bool amg_margo_pools_pin(margo_instance_id mid);
 /* Leaves the registry; its last instance ends all streams and frees all pools.
- * The caller runs in none of these streams but the primary stream. */
+ * The caller may run in the primary stream, but in no other of the streams. */
 void amg_margo_pools_close(margo_instance_id mid);
 
 /* Count uses of a pool by an RPC, a loop or handlers; a pool in use cannot be

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The RPCs that an instance knows, by id: registration and lookup.
  *
- * HG has the ids, and finds an id without a lock; struct amg_margo_rpc is HG's
- * data of the id. */
+ * HG stores the ids, and finds an id without a lock. HG_Registered_data() of an
+ * id returns the struct amg_margo_rpc. */
 #include "margo/rpc.h"
 
 #include <string.h>

@@ -22,8 +22,8 @@ bool amg_margo_runtime_has_ready(void);
 /* Lets the ready threads of the caller's stream run first. */
 void amg_margo_runtime_yield(void);
 
-/* Takes `thread`, the only ready one, out of the only pool of the caller's
- * stream, if no other stream runs that pool. give() pushes the thread back. */
+/* If only `thread` is ready in the only pool of the caller's stream, and no
+ * other stream runs the pool, takes `thread` out; give() pushes it back. */
 bool amg_margo_runtime_take(ABT_thread thread);
 void amg_margo_runtime_give(ABT_thread thread);
 
@@ -59,8 +59,8 @@ bool amg_margo_runtime_frees_eventuals(void);
 bool amg_margo_runtime_eventual_wait(
     ABT_eventual eventual, uint64_t deadline_ns);
 
-/* Creates a timed call of fn(arg) by a thread of the runtime, which fn() must
- * not block. NULL: no memory, or the runtime has no such thread. */
+/* Creates a timed call of fn(arg) by a thread of the runtime; fn() must not
+ * block. NULL: no memory, or the runtime has no such thread. */
 struct amg_margo_tick *amg_margo_runtime_tick_create(
     void (*fn)(void *arg), void *arg);
 /* Sets the time of the next call; also called by fn(). False: no call comes. */

@@ -14,7 +14,7 @@ MERCURY_GEN_PROC(identity_out_t, ((int32_t)(ret))((hg_const_string_t)(text)))
 static void identity_serve(hg_handle_t handle);
 static DECLARE_MARGO_RPC_HANDLER(identity_serve);
 
-/* Copies a provider's text. HG_NOENTRY: the provider has none. */
+/* Copies a provider's identity. HG_NOENTRY: the provider has none. */
 static hg_return_t text_copy(
     margo_instance_id mid, uint16_t provider_id, char **ret_copy)
 {

@@ -137,8 +137,8 @@ static hg_return_t stream_schedule(
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-/* Does the stream run the caller, which cannot join its own stream? Then
- * cancels the stream, which ends when the caller leaves, and is freed later. */
+/* A stream cannot be joined by a caller that runs in it. Cancels such a stream,
+ * which ends when the caller has left and is freed later, and returns true. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {
@@ -324,7 +324,7 @@ static hg_return_t stream_adopt(
     stream->handle = self;
     stream->is_primary = true;
     rc = keeps ? pools_use(mid, pools, count, true, stream) : HG_SUCCESS;
-    /* The plan has no pool that the stream does not run: no new scheduler. */
+    /* The stream runs all pools of the plan already: no new scheduler. */
     if (keeps && stream->pool_count == (unsigned)count)
         stream->kind = AMG_MARGO_SCHED_EXTERNAL;
     else if (rc == HG_SUCCESS)
@@ -425,7 +425,7 @@ static bool strands_pool_locked(const struct amg_margo_registry *registry,
     return false;
 }
 
-/* Does this stream run the caller, and no other stream the caller's pool? */
+/* Does this stream run the caller, whose pool no other stream runs? */
 static bool strands_caller_locked(const struct amg_margo_registry *registry,
     const struct amg_margo_item *stream)
 {

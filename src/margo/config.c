@@ -324,8 +324,8 @@ bool amg_margo_config_read(const struct margo_init_info *info,
     }
     if (address == NULL && info->hg_class == NULL && info->hg_context == NULL) {
         amg_margo_log_write(&log, MARGO_LOG_ERROR,
-            "the address is NULL; it names a transport, for instance \"tcp\" "
-            "or \"na+sm\", or a class or a context is given");
+            "the address is NULL: name a transport, for instance \"tcp\" or "
+            "\"na+sm\", or give a class or a context");
         goto free_config;
     }
     if (!fields_read(&log, mode, &config) ||

@@ -68,8 +68,8 @@ static void change_notify(margo_instance_id mid)
     ABT_cond_broadcast(ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond));
 }
 
-/* Waits for a change, with the mutex locked; logs every AMALGAM_SILENT_MS that
- * the end waits for `what`. `what` NULL: no log; watch.c warns of the loop. */
+/* Waits for a change, with the mutex locked. After AMALGAM_SILENT_MS, logs that
+ * the end waits for `what`, and returns. `what` NULL: no log; see watch.c. */
 static void change_await(margo_instance_id mid, const char *what)
 {
     ABT_cond cond = ABT_COND_MEMORY_GET_HANDLE(&mid->finalize->cond);

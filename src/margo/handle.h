@@ -32,7 +32,7 @@ struct amg_margo_handle {
     struct amg_link link; /* among all handles of the process */
     hg_handle_t handle;
     /* Instance and RPC (maybe deregistered) of the handle's present use; stored
-     * before the release store of HANDLE_OUT in `use`. amg_margo_handles_log()
+     * before the release store that begins the use. amg_margo_handles_log()
      * reads, at any time: mid, `use` (acquire), then rpc and is_answered. */
     _Atomic(margo_instance_id) mid;
     _Atomic(struct amg_margo_rpc *) rpc;

@@ -117,7 +117,7 @@ static bool context_open(
     mid->owns_context = mid->hg_context != NULL;
     if (mid->hg_context == NULL)
         margo_error(mid, "HG_Context_create() failed: no memory, or the class "
-                         "has max_contexts contexts");
+                         "has max_contexts contexts already");
     return mid->hg_context != NULL;
 }
 

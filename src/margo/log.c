@@ -128,7 +128,7 @@ static int logger_set(struct amg_margo_log *log, const struct margo_logger *to)
         to->info == NULL || to->warning == NULL || to->error == NULL ||
         to->critical == NULL) {
         amg_margo_log_write(log, MARGO_LOG_ERROR,
-            "a logger was not set: it, or one of its functions, is NULL");
+            "a logger was not set: the logger or one of its functions is NULL");
         return -1;
     }
     log->to = *to;

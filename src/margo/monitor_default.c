@@ -277,7 +277,7 @@ static void file_write(struct amg_monitor *monitor, const char *end,
     if (!is_written)
         margo_error(monitor->mid,
             "monitoring: '%s' cannot be written (%s); the statistics are lost. "
-            "Set filename_prefix or MARGO_OUTPUT_DIR to where there is room",
+            "Set filename_prefix or MARGO_OUTPUT_DIR to a writable place",
             path, errno == 0 ? "no memory" : strerror(errno));
 }
 

@@ -110,7 +110,7 @@ static void operation_unref(struct amg_monitor *monitor,
     amg_lock_unlock(&monitor->lock);
 }
 
-/* Adds those of the three numbers that are not negative to the measure `what`.
+/* Adds the three numbers to the measure `what`, but skips negative numbers.
  * Takes the lock. Does nothing if `call` is NULL or statistics are disabled. */
 static void count(struct amg_monitor *monitor, struct amg_stats_call *call,
     enum amg_stats_what what, double duration, double relative, double size)

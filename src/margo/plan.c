@@ -296,7 +296,7 @@ static bool argobots_allowed(
         return true;
     amg_margo_log_write(log, MARGO_LOG_ERROR,
         "configuration: argobots is not for an instance with a parent, whose "
-        "pools and streams it shares; leave it out, or leave parent_mid NULL");
+        "pools are shared; leave out argobots, or leave parent_mid NULL");
     return false;
 }
 
@@ -314,8 +314,8 @@ static bool primary_allowed(
         return true;
     amg_margo_log_write(log, MARGO_LOG_ERROR,
         "configuration: argobots.%s defines __primary__, but ABT_init() was "
-        "called before, so that it exists; give it another name, or let the "
-        "instance start Argobots",
+        "called before, and has created __primary__; use another name, or let "
+        "the instance start Argobots",
         array);
     return false;
 }

@@ -234,8 +234,8 @@ hg_id_t margo_provider_register_name(margo_instance_id mid,
     else if (replaces)
         margo_warning(mid,
             "RPC \"%s\" (provider %u) is registered again: its handler and "
-            "argument types are replaced; margo_deregister() it first if that "
-            "is meant",
+            "argument types are replaced; call margo_deregister() before if "
+            "this is intended",
             func_name, (unsigned)provider_id);
     event.id = event.ret == HG_SUCCESS ? id : 0;
     AMG_MARGO_NOTIFY(mid, register, MARGO_MONITOR_FN_END, &event);

@@ -8,8 +8,8 @@
 
 #include "margo-logging.h"
 
-/* Logger and level of an instance, or the global ones. Accesses to the level
- * are relaxed, as no other data depends on it. */
+/* Logger and level of an instance, or the global logger and level. Accesses to
+ * `level` are relaxed, as no other data depends on it. */
 struct amg_margo_log {
     struct margo_logger to;
     atomic_int level; /* an enum margo_log_level; -1: not read yet */

@@ -91,8 +91,8 @@ struct amg_margo_loop {
 
 /* Initializes `loops` and `wakeup` of the instance, before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* Starts the loop; if `shares_core`, also the second loop, if the program has a
- * pool for it. False: the first loop's thread cannot be created, logged. */
+/* Starts the first loop; if `shares_core`, also the second loop, if that loop
+ * has a pool. False: the first loop's thread cannot be created, logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
 /* Joins the loops, which return by themselves. */

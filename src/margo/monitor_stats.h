@@ -131,8 +131,8 @@ struct amg_timeseries {
     bool is_short; /* points are missing, since there was no memory */
 };
 
-/* Count requests of an RPC, whose line is added if missing, and bytes that its
- * handlers transferred; bytes of an RPC without a line are not counted. */
+/* Count requests of an RPC, whose line is added if missing; and bytes that the
+ * handlers of an RPC transferred, unless the RPC has no line. */
 void amg_timeseries_request(struct amg_timeseries *series, hg_id_t id,
     const char *name, unsigned count);
 void amg_timeseries_bytes(

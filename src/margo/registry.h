@@ -30,7 +30,7 @@ struct amg_margo_item {
     int cpubind;      /* requested CPU; -1: none */
     int *affinity;
     unsigned affinity_count;
-    struct amg_margo_item **pools; /* with one use each by this stream */
+    struct amg_margo_item **pools; /* the stream's pools; one use of each */
     unsigned pool_count;
     struct amg_margo_item *left; /* next in the registry's list `left` */
 };

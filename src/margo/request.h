@@ -24,8 +24,8 @@ struct amg_margo_waiter {
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
  * to margo_wait(); or by the operation, in a `c` form. Requests of the `i` and
  * `c` forms lie in the instance's pool, whose memory never holds anything but
- * requests, so that margo_wait() recognises a request that was waited for
- * before, until its memory is used again. */
+ * requests. So margo_wait() recognises a request that was waited for before,
+ * until the memory of that request is used for a new request. */
 struct margo_request_struct {
     /* The pool uses these two words of a free request, but not is_kept. */
     margo_request_type type;

@@ -344,7 +344,7 @@ static void stream_migrate(margo_instance_id mid)
 /* Called when another loop is in the pool, and this loop is idle: without
  * back-off the two would yield to each other for ever. The first back-off lasts
  * 1 ms at most, further ones 5 ms. A call that this instance makes ends the
- * back-off; incoming requests wait for its end. */
+ * back-off; an incoming request waits until the back-off has ended. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     unsigned bound_ms = sleep_ms(mid, rounds);

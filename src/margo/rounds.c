@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounds of a progress loop.
  *
- * A round polls the network once, then runs the callbacks. If the poll found no
- * event and no other thread of the stream is ready, the round sleeps before the
- * callbacks, in HG_Progress(), until a message comes, a timer is due, a thread
+ * A round polls the network at most once, then runs the callbacks. If the poll
+ * found no event and no other thread of the stream is ready, the round sleeps
+ * in between, in HG_Progress(), until a message comes, a timer is due, a thread
  * becomes ready for this stream, or another thread wakes the loop.
  * HG_Progress() decides how long to poll before it blocks (core/wait_policy.c);
  * progress_spindown_msec, if given, forbids sleeps for that time after an

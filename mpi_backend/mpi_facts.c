@@ -17,7 +17,9 @@ void amg_mpi_library_fill(uint32_t rank, struct amg_mpi_library *ret_library)
     static const uint32_t wire[] = {AMG_MPI_WIRE_VERSION, AMG_MPI_KIND_COUNT,
         sizeof(struct amg_mpi_header), sizeof(struct amg_mpi_bulk_request),
         sizeof(struct amg_mpi_done), sizeof(struct amg_mpi_stop),
-        sizeof(struct amg_mpi_sync)};
+        sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_refuse),
+        sizeof(struct amg_mpi_long), sizeof(struct amg_mpi_key),
+        sizeof(struct amg_mpi_missing)};
     struct amg_mpi_library library = {.rank = rank};
 
     snprintf(library.version, sizeof(library.version), "%d.%d.%d",

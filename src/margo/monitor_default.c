@@ -225,11 +225,12 @@ static struct json_object *stats_json_locked(const struct amg_monitor *monitor)
 {
     unsigned precision = monitor->config.precision;
     struct json_object *object = document_begin(monitor);
-    struct json_object *loop = json_object_new_object();
+    struct json_object *loop = NULL;
 
     AMG_ASSERT_HELD(&monitor->lock);
     if (object == NULL)
         return NULL;
+    loop = json_object_new_object();
     json_object_object_add(loop, "progress_with_timeout",
         amg_stats_json(&monitor->progress_with_timeout, precision));
     json_object_object_add(loop, "progress_timeout_value_msec",

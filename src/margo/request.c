@@ -384,7 +384,7 @@ static bool request_wait(struct margo_request_struct *req)
     return true;
 }
 
-/* Another thread waits for the request. */
+/* A result: another thread waits for the request. */
 enum { OTHERS_WAIT = HG_RETURN_MAX };
 
 /* request_wait() with events for the monitor. May return OTHERS_WAIT. */

@@ -102,8 +102,8 @@ static hg_return_t class_borrow(hg_class_t *cls)
             &owner->counts[AMG_CLASS_BORROWERS], &none, 1, memory_order_acq_rel,
             memory_order_relaxed)) {
         AMG_LOG_ERROR("cls",
-            "another HG class uses the NA class: HG_Finalize() that first, or "
-            "NA_Initialize() one for each");
+            "another HG class uses the NA class: HG_Finalize() that HG class "
+            "first, or NA_Initialize() an NA class for each");
         return HG_BUSY;
     }
     memcpy(cls->domains, owner->domains, sizeof(cls->domains));

@@ -54,8 +54,8 @@ enum amg_counter {
     AMG_COUNT_REQUESTS_CAME,
     AMG_COUNT_REPLIES_SENT,
     AMG_COUNT_REPLIES_CAME,
-    AMG_COUNT_LONG_REQUESTS,   /* sent */
-    AMG_COUNT_LONG_REPLIES,    /* sent */
+    AMG_COUNT_LONG_REQUESTS,   /* sent, longer than an eager message */
+    AMG_COUNT_LONG_REPLIES,    /* sent, longer than an eager message */
     AMG_COUNT_TRANSFERS,       /* bulk transfers of the program */
     AMG_COUNT_PACKED_MESSAGES, /* of several one-way calls, sent */
     AMG_COUNT_PACKED_CALLS,    /* calls in these messages */
@@ -132,8 +132,8 @@ struct hg_class {
     /* Written by class.c and by inherit.c; checks of other threads read it. */
     _Atomic(enum amg_class_state) state;
     /* Held while a report is composed; guards every `is_reported`. A report may
-     * look at a class that is being closed: so a class that is opened in the
-     * memory of an earlier one zeroes only the members that follow these. */
+     * look at a class that is being closed: so a class that reuses the memory
+     * of another zeroes only the members after `is_reported`. */
     struct amg_lock report_lock;
     bool is_reported; /* domains are open: reports show the class */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */
@@ -188,7 +188,7 @@ static inline void amg_report_set(hg_class_t *cls, bool *flag, bool value)
 #define AMG_CLASS_OK(hg_class)                                                 \
     AMG_OURS((hg_class) != NULL && (hg_class)->state > AMG_CLASS_INHERITED,    \
         amg_class_is_inherited(hg_class), "class", (hg_class))
-/* Checks a class passed to a call that only reads: inherited is valid. */
+/* Checks a class passed to a call that only reads; it may be inherited. */
 #define AMG_CLASS_EXISTS(hg_class)                                             \
     AMG_ALIVE((hg_class) != NULL && (hg_class)->state != AMG_CLASS_CLOSED,     \
         "class", (hg_class))
@@ -263,7 +263,7 @@ uint32_t amg_nics_choose(const struct amg_machine *machine,
     uint32_t count, uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 
 /* amg_nics_choose() for this process, with the description of this machine,
- * which is loaded first: `nearest` of struct amg_open_nic. */
+ * which is loaded first. The `nearest` of struct amg_open_nic. */
 uint32_t amg_nics_nearest(const struct amg_nic_id *nics, uint32_t count,
     uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
 

@@ -16,9 +16,9 @@ static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
 /* After a push to `incoming`: wakes the threads that may run the entry. The
- * progress thread of the context wakes none, since it will run the entry
- * itself; that of another context may push, too: its handlers call this
- * context. */
+ * progress thread of this context wakes none, since it will run the entry
+ * itself; the progress thread of another context does: its handlers may call
+ * this context. */
 static void apart_tell(hg_context_t *context)
 {
     if (amg_role.serves != context)
@@ -102,7 +102,7 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns)
            !atomic_compare_exchange_weak_explicit(&context->look_ns, &old,
                at_ns, memory_order_relaxed, memory_order_relaxed))
         continue;
-    /* Not lost: a thread that will sleep reads the epoch before `look_ns`. */
+    /* No look is lost: threads read the epoch, then `look_ns`, then sleep. */
     if (at_ns < old)
         amg_cq_wake_armed(&context->cq);
 }

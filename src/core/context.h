@@ -85,8 +85,8 @@ struct hg_context {
         incoming; /* incoming calls, unless HG_Trigger() alone runs them */
     enum amg_serve
         incoming_mode; /* changes only while no thread runs incoming calls */
-    /* In AMG_SERVE_THREAD the role of the thread that runs incoming calls, or
-     * NULL; see context.c. */
+    /* In AMG_SERVE_THREAD: amg_role of the thread that runs incoming calls, or
+     * NULL if none does; see context.c. */
     _Atomic(struct amg_role *) turn;
     struct amg_service_thread *thread; /* the progress thread; NULL: none */
     struct amg_wakeup wakeup;
@@ -150,7 +150,7 @@ static inline bool amg_context_is_unposted(const hg_context_t *context)
 #define AMG_CONTEXT_OK(context)                                                \
     AMG_OURS((context) != NULL && (context)->cls != NULL,                      \
         (context)->parents != NULL, "context", (context))
-/* Checks a context passed to a call that only reads: inherited is valid. */
+/* Checks a context passed to a call that only reads; it may be inherited. */
 #define AMG_CONTEXT_EXISTS(context)                                            \
     AMG_ALIVE((context) != NULL && amg_context_class(context) != NULL,         \
         "context", (context))
@@ -159,7 +159,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     const struct amg_context_ops *ops, hg_context_t **ret_context);
 
 /* Frees a context: posted operations complete with HG_CANCELED, and their steps
- * run, then the queued entries, also those of the steps. */
+ * run; then the queued entries run, also those that the steps queued. */
 void amg_context_close(hg_context_t *context);
 
 /* Counts an operation that must end before the context may be destroyed. */
@@ -192,7 +192,7 @@ static AMG_INLINE void amg_context_queue(
         amg_cq_push(&context->cq, entry);
 }
 
-/* Puts an entry that the calling thread took out back at the front. */
+/* Called by the thread that took an entry out: puts the entry back in front. */
 static AMG_INLINE void amg_context_queue_first(
     hg_context_t *context, struct amg_cq_entry *entry)
 {
@@ -228,8 +228,8 @@ static inline bool amg_context_has_due(const hg_context_t *context)
            amg_context_may_turn(context);
 }
 
-/* Takes out an incoming call; NULL: none, or another thread has the turn. A
- * caller that takes the turn here runs the call, and gets a no-op entry. */
+/* Takes out an incoming call; NULL: none, or another thread has the turn. If no
+ * thread has the turn, runs the call here, and returns a no-op entry. */
 struct amg_cq_entry *amg_context_take_incoming(hg_context_t *context);
 
 /* Takes out a callback that the calling thread may run, or returns NULL. */
@@ -350,9 +350,9 @@ static inline void amg_context_moved(hg_context_t *context)
 }
 
 /* Called after a post or cancel: wakes blocked threads, because only progress
- * of this context sees the end of the operation. A thread that will block
- * announces that first, then checks for posts under the lock that a post takes:
- * so that thread sees the post, or the poster sees the announcement. */
+ * of this context sees the end of the operation. A thread that will block first
+ * announces that, then checks for posts under the driver's lock, which a post
+ * takes: so that thread sees the post, or the poster sees the announcement. */
 static inline void amg_context_posted(hg_context_t *context, unsigned route)
 {
     if (route == context->rare.route)

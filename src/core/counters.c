@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters of classes, for the program and the log, and what classes have under
- * way.
+/* Counters of classes, for the program and the log, and the report of what
+ * classes have under way.
  *
  * Every context has counters of its own; the counters of a class are the sums
  * over its open and closed contexts, and the messages that drivers packed. */
@@ -64,8 +64,8 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
     packs_add(cls, ret_counters);
 }
 
-/* Logs the counters, which the user asked for, at any level, unless the log or
- * its outlet "diag" is off. */
+/* Logs the counters at any log level, as the user asked for them, unless the
+ * log or its outlet "diag" is off. */
 static void counters_log(
     const char *protocol, const struct hg_diag_counters *counters)
 {

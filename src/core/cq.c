@@ -15,16 +15,16 @@
  *    fences, reads the list. So the waiter becomes owner, or the owner that
  *    leaves wakes the first waiter of the list.
  *  - A waiter that leaves for an entry, or at its deadline, may have been woken
- *    for another reason, too: the waiter tries to own once more, to hand over,
- *    and wakes the next waiter if entries stay.
+ *    for another reason, too: so the waiter tries once more to own the context,
+ *    only to hand over, and wakes the next waiter if entries stay.
  *  - A waiter clears its wake word before it looks: a wake after the look stays
  *    in the word, and the waiter does not sleep.
  *  - A thread arms under the lock, unless the epoch has changed since its last
- *    look, or an entry is queued that it heeds. Wakes change the epoch, and
- *    pushes read the armed waiters, under the same lock.
+ *    look, or an entry is queued that the thread heeds. Wakes change the epoch,
+ *    and pushes read the armed waiters, under the same lock.
  *  - A doorbell is signalled once, and stays readable until its thread disarms.
  * An owner hands over to the first waiter, or, if the list is empty, to the
- * progress thread and the event loop. A new caller may become owner before. */
+ * progress thread and the event loop. A new caller may become owner first. */
 #include "core/cq.h"
 
 #include <stddef.h>
@@ -142,7 +142,7 @@ static void word_wake(atomic_uint *word)
 }
 
 /* Signals the doorbells of `bits` that are not signalled. NOTE(system call
- * under the lock): only for a thread that blocks. Without the lock a signal
+ * under the lock): only where a thread must be woken. Without the lock a signal
  * could come after its receiver has drained the doorbell. */
 static void doorbells_signal_locked(struct amg_cq *cq, unsigned bits)
 {

@@ -16,7 +16,7 @@
 struct amg_cq_entry {
     struct amg_link link;
     void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
-    /* A peer requested the call, or the call follows from such a request. */
+    /* A call of a peer, or a callback that follows from such a call. */
     bool is_incoming;
     bool is_fetching; /* arguments are being pulled: see rpc/order.c */
 };
@@ -31,7 +31,7 @@ enum amg_cq_who {
 
 /* Aim of a thread in a list. */
 enum amg_waits {
-    AMG_WAITS_TO_OWN,    /* in HG_Progress(), while another thread owns */
+    AMG_WAITS_TO_OWN,    /* in HG_Progress(), while another thread is owner */
     AMG_WAITS_FOR_ENTRY, /* in HG_Trigger() */
     AMG_WAITS_KINDS
 };
@@ -43,7 +43,7 @@ enum amg_cq_waiter_word {
     AMG_CQ_WAITER_WOKEN,
 };
 
-/* A thread in a list; on its stack. */
+/* A thread in a list of waiters; lives on the stack of that thread. */
 struct amg_cq_waiter {
     struct amg_link link; /* guarded by the lock of the queue */
     atomic_uint word;     /* an amg_cq_waiter_word */
@@ -62,7 +62,7 @@ struct amg_cq_waiters {
      * no wake after that look is lost. */
     atomic_uint epoch;
     struct amg_list lists[AMG_WAITS_KINDS];
-    unsigned heeding; /* bits of the doorbells that an entry signals */
+    unsigned heeding; /* bits of the doorbells that a push signals, if armed */
     int event_fds[AMG_CQ_WAITERS]; /* -1: not created */
     bool is_signaled[AMG_CQ_WAITERS];
 };
@@ -87,7 +87,7 @@ void amg_cq_init(struct amg_cq *cq);
 void amg_cq_fini(struct amg_cq *cq);
 
 /* Adds a thread at the end of a list. A thread that enters, then clears its
- * word, then looks, is woken for what comes after the look. */
+ * wake word, then looks for work, is woken for work that comes later. */
 void amg_cq_enter(
     struct amg_cq *cq, enum amg_waits kind, struct amg_cq_waiter *waiter);
 void amg_cq_leave(
@@ -123,11 +123,11 @@ void amg_cq_ring(struct amg_cq *cq);
  * thread that runs every entry. */
 void amg_cq_pushed_unlock(struct amg_cq *cq);
 
-/* Adds the doorbell of `who` to the doorbells that a pushed entry signals, if
- * armed; at first the doorbells of the owner and of the event loop. */
+/* From now on a push signals the armed doorbell of `who`, too; until then, only
+ * the doorbells of the owner and of the event loop. */
 void amg_cq_heed(struct amg_cq *cq, enum amg_cq_who who);
 
-/* Sets the doorbell of `who`, which may arm from now on. */
+/* Sets the doorbell of `who`, so that `who` may arm from now on. */
 void amg_cq_set_event_fd(struct amg_cq *cq, enum amg_cq_who who, int event_fd);
 
 /* Announces that `who` is about to block on its doorbell. False: an entry that

@@ -122,7 +122,7 @@ void amg_classes_join(hg_class_t *cls)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     (void)pthread_once(&once, fork_watch);
-    /* Written once: threads that wait in a borrowed domain read the field. */
+    /* Written once, as threads that wait in a borrowed domain read `others`. */
     for (unsigned i = 0; i < AMG_ROUTE_COUNT; i++)
         if (cls->domains[i] != NULL && cls->domains[i]->others == NULL)
             cls->domains[i]->others = others_move;

@@ -13,7 +13,7 @@
 #include "affinity/topo.h"
 
 _Static_assert((int)AMG_NICS_ALIKE_MAX <= (int)AMG_NICS_MAX,
-    "those that can be chosen make up a machine");
+    "the NICs of a driver fit into a machine description");
 
 /* Finds the machine's NIC for the NIC of a driver: by the bus, or by a name.
  * NULL: not known. */

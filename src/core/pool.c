@@ -56,7 +56,7 @@ struct amg_class_pool {
     struct amg_list lists[LISTS];
     struct amg_map used; /* ranges in use, by offset */
     uint64_t mark;       /* nothing from here on was ever used */
-    uint64_t warm_len;   /* approximately: free bytes that still have pages */
+    uint64_t warm_len;   /* free bytes that still have pages, roughly */
 };
 
 static uint64_t round_up(uint64_t value, uint64_t align)
@@ -274,7 +274,7 @@ void *amg_class_pool_alloc(
         return heap_alloc(pool, len, align, want);
     if (want == AMG_CLASS_POOL_ANY)
         return ptr;
-    /* Discarded pages read as zeros: for many pages faster than memset(). */
+    /* Discarded pages read as zeros; for many pages memset() takes longer. */
     dirty_len = round_up(dirty_len, align);
     if (dirty_len < KEEP_LEN ||
         amg_mapping_discard(&pool->mapping,

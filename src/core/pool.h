@@ -21,8 +21,8 @@ enum amg_class_pool_want {
  * the system has no such memory (logged). HG_NOMEM. */
 hg_return_t amg_class_pool_create(
     uint64_t len, struct amg_class_pool **ret_pool);
-/* The user has freed all memory, except memory that peers which do not answer
- * may still access: these peers have mappings of their own. */
+/* The caller has freed all memory of the pool, but for memory that a silent
+ * peer may still access: such a peer has a mapping of its own. */
 void amg_class_pool_destroy(struct amg_class_pool *pool);
 
 /* The mapping, to which drivers may give peers faster access, or NULL. */

@@ -17,15 +17,14 @@
  * beside shared memory MPI is the rare endpoint: every poll checks MPI only
  * while MPI has traffic, from a post or an event until RARE_AFTER checks in a
  * row found nothing (about a millisecond); after that, one poll in RARE_EVERY.
- * So the answer of a longer call may be found RARE_EVERY polls late, less than
- * a microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
- * peer, then libfabric is the rare endpoint, and only the common teardown of
- * all ranks polls MPI (amg_class_quiesce()). */
+ * So the answer of a call that takes longer may be found RARE_EVERY polls late,
+ * less than a microsecond. If libfabric leads to the ranks of other nodes, and
+ * MPI to no peer, then libfabric is the rare endpoint, and no poll checks MPI,
+ * which progresses while ranks open the class (amg_node_ops.joined) and close
+ * it (amg_class_quiesce()). */
 
-/* POLL_MAX: enough for a burst of small messages, few enough that HG_Trigger()
- * is not delayed (about 30 us at 0.2 us each). */
 enum {
-    POLL_MAX = 128,
+    POLL_MAX = 128,    /* events: delays HG_Trigger() by 30 us, 0.2 us each */
     RARE_AFTER = 4096, /* polls of the rare endpoint without event */
     RARE_EVERY = 16,   /* without traffic, a poll takes 8 ns more on average */
 };
@@ -125,16 +124,16 @@ bool amg_progress_poll(hg_context_t *context)
     return true;
 }
 
-/* A single thread of a context at a time, the owner, makes progress; other
- * threads sleep on the completion queue until an entry is queued or the owner
+/* One thread at a time, the owner, makes progress in a context; other threads
+ * wait in a list of the completion queue until an entry is queued or the owner
  * leaves. core/wait_policy.c decides what the owner does between two polls, by
- * the quiet time, which goes on from one call to the next: so a program that
- * waits for 1 ms at a time comes to sleep, too.
+ * the time since the last event or post (the quiet time), even if that was in
+ * an earlier call: so a program that waits for 1 ms at a time sleeps, too.
  *
  * An owner that polls on the core of a peer keeps that peer from sending. So
  * after some empty polls the owner asks its drivers whether a peer shares its
- * core; if so, the owner yields a few times, then blocks. After a yes the next
- * wait asks again after its first poll. */
+ * core; if so, the owner yields a few times, then blocks, and the next wait
+ * asks the drivers already after its first poll. */
 
 enum {
     CLOCK_EVERY = 32,    /* polls between two reads of the clock */
@@ -143,8 +142,8 @@ enum {
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
     CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
     CROWD_YIELDS = 3,
-    OWN_TRIES = 100, /* to own, 1 to 5 us: a progress thread leaves meanwhile */
-    SEEN = 64,       /* contexts that a thread remembers */
+    OWN_TRIES = 100, /* 1 to 5 us, in which a progress thread gives way */
+    SEEN = 64,       /* contexts whose `ran` a thread remembers */
 };
 
 /* State of a wait of the progress owner. */
@@ -157,8 +156,8 @@ struct wait {
     unsigned ask_at; /* poll after which the drivers are asked about the core */
     unsigned yields;
     unsigned epoch; /* epoch of the queue before the last poll */
-    unsigned ran;   /* context->ran before ran_is_news() */
-    bool has_ran;   /* result of ran_is_news() */
+    unsigned ran;   /* context->ran before the last ran_is_news() */
+    bool has_ran;   /* result of the last ran_is_news() */
 };
 
 /* Value of context->ran that a thread saw last, in this wait or an earlier one:
@@ -171,10 +170,10 @@ struct seen {
 static _Thread_local struct seen seen[SEEN]
     __attribute__((tls_model("initial-exec")));
 
-/* Did another thread run callbacks, or ring, since the calling thread last
- * checked? `ran` counts callbacks only once the lock of the queue is shared:
- * the first check of a second thread makes the lock shared here. Earlier
- * callbacks have only set `has_run`, which is news once. */
+/* Did another thread run callbacks, or call amg_context_ring(), since the
+ * calling thread last checked? HG_Trigger() adds to `ran` only once the lock of
+ * the queue is shared, which the first check of a second thread causes. That
+ * check learns of earlier callbacks from `has_run`. */
 static bool ran_is_news(hg_context_t *context)
 {
     struct seen *mine = &seen[context->serial % SEEN];
@@ -195,10 +194,10 @@ static bool ran_is_news(hg_context_t *context)
                atomic_load_explicit(&context->has_run, memory_order_relaxed));
 }
 
-/* The calling thread, one of several, has run callbacks: ends the waits of the
- * others, which may wait for what a callback did. Dekker: this thread adds to
- * `ran`, then reads `waiting` (seq_cst); a thread that will sleep stores
- * `waiting`, fences, reads `ran`. So one thread sees the store of the other. */
+/* The calling thread has run callbacks: ends the waits of other threads, which
+ * may wait for what a callback did. Dekker: this thread adds to `ran`, reads
+ * `waiting` (seq_cst); a thread that will sleep stores `waiting`, fences, reads
+ * `ran`. So one thread sees the store of the other. */
 AMG_NOINLINE static void ran_tell(hg_context_t *context)
 {
     unsigned before =
@@ -234,7 +233,7 @@ static uint64_t quiet_ns(struct amg_wakeup *wakeup, uint64_t now_ns)
     return now_ns - wakeup->quiet_since_ns;
 }
 
-/* Pauses between two polls: polls on, yields or sleeps, by the wait policy. */
+/* Between two polls: sleeps, yields or does nothing, by the wait policy. */
 static void owner_pause(
     hg_context_t *context, struct wait *wait, uint64_t now_ns)
 {
@@ -282,8 +281,8 @@ static void owner_give_way(
     owner_pause(context, wait, now_ns);
 }
 
-/* After an empty poll: pauses. False: the wait ends, by its deadline, a ring,
- * or callbacks of another thread. */
+/* After an empty poll: pauses, if it is time to. False: the wait ends, by its
+ * deadline, amg_context_ring(), or callbacks of another thread. */
 static bool owner_rest(hg_context_t *context, struct wait *wait)
 {
     struct amg_wakeup *wakeup = &context->wakeup;
@@ -312,8 +311,8 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
     return true;
 }
 
-/* By the owner: polls until an event, a ring, a due callback, or the
- * deadline. */
+/* By the owner: polls until an event, amg_context_ring(), a due callback,
+ * callbacks of another thread, or the deadline. */
 static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
 {
     struct wait wait = {
@@ -384,8 +383,9 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* Becomes the owner, if possible. Spins if a progress thread has a core: that
- * thread leaves as soon as it sees a waiter, which is faster than a sleep. */
+/* Becomes the owner, if possible. Spins if there is a progress thread, which
+ * leaves as soon as it sees a waiter: faster than a sleep, unless cores are
+ * oversubscribed. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -428,8 +428,8 @@ AMG_NOINLINE static hg_return_t waiter_wait(
     return is_due ? HG_SUCCESS : HG_TIMEOUT;
 }
 
-/* Tells the progress thread that a caller makes progress, or waits to. Lost
- * increments of concurrent calls do no harm. */
+/* Tells the progress thread that a caller makes progress, or waits to do so.
+ * Lost increments of concurrent calls do no harm. */
 static inline void turn_take(hg_context_t *context)
 {
     unsigned turns =
@@ -484,8 +484,8 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms)
     return progress_wait(context, timeout_ms);
 }
 
-/* By a thread that found an owner. True: the event loop is armed, and the queue
- * signals its doorbell at an entry, a wake, and when the owner leaves. */
+/* By a thread that found an owner. True: the event loop is armed: an entry, a
+ * wake, or an owner that leaves signals the doorbell of the loop. */
 static bool loop_arm_behind(hg_context_t *context)
 {
     unsigned epoch = amg_cq_epoch(&context->cq);
@@ -582,7 +582,7 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Sends messages that wait for further calls, by a poll, if no owner polls. */
+/* Sends what endpoints hold for further calls, by a poll, if no owner polls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))

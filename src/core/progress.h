@@ -42,8 +42,8 @@ static inline void amg_progress_disown_to_callers(hg_context_t *context)
         amg_cq_hand_over(&context->cq);
 }
 
-/* Polls the endpoints; by the owner only. Runs steps and hands on arrivals.
- * True: there was an event. */
+/* Polls the endpoints; by the owner only. Runs the steps of finished
+ * operations, and hands on arrivals. True: there was an event. */
 bool amg_progress_poll(hg_context_t *context);
 
 /* Makes progress until something happens or is queued (HG_SUCCESS), or for
@@ -54,12 +54,12 @@ hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
  * callbacks of each. Returns the sum of callbacks and contexts with events. */
 unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count);
 
-/* Makes progress until no operation is in flight, the calling thread may run a
- * callback, or the time is reached. */
+/* Makes progress until no operation is in flight, a callback is due that the
+ * calling thread may run, or the time is reached. */
 void amg_progress_settle(hg_context_t *context, uint64_t deadline_ns);
 
-/* Wait policy of the calling thread, which is a thread of the program, or runs
- * a handler; the caller sets is_not_pollable. */
+/* Wait policy of the calling thread: a thread of the program, or a thread of
+ * the library that runs a handler. The caller sets is_not_pollable. */
 static inline struct amg_wait_policy amg_progress_wait_policy(
     const struct amg_progress_config *config, uint64_t spin_ns)
 {
@@ -94,12 +94,12 @@ struct amg_standby {
 void amg_standby_begin(
     struct amg_standby *standby, hg_context_t *context, bool has_core);
 
-/* Makes progress until no event comes, or a caller comes; or stands by while
- * callers make progress; sleeps at most once, until `until_ns` at the latest.
- * True: the thread must run the callbacks that are due for it. */
+/* Makes progress until a caller comes, a callback is due, or the thread has
+ * slept once; stands by while callers make progress. Sleeps until `until_ns` at
+ * the latest. True: the thread must run the callbacks that are due for it. */
 bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
 
-/* Called by the thread to stand by, as a caller will make progress again. */
+/* Called by the thread to stand by, when a caller will make progress again. */
 void amg_standby_defer(struct amg_standby *standby);
 
 /* Called by the thread after its last step: no event signals its doorbell any
@@ -114,8 +114,8 @@ void amg_standby_call(struct amg_standby *standby, hg_context_t *context);
 void amg_service_thread_start(hg_context_t *context);
 
 /* Stops and joins the progress thread. From then on HG_Trigger() runs the
- * remaining and the later calls, in order. False: nothing was done, because a
- * callback on the progress thread is the caller. */
+ * incoming calls, both the queued and the later ones, in order. False: nothing
+ * was done, because the caller is a callback on the progress thread. */
 bool amg_service_thread_stop(hg_context_t *context);
 
 #endif

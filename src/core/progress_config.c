@@ -6,7 +6,7 @@
  * only if the ranks of a node have exchanged their bindings. Otherwise a
  * requested thread stays in the binding of its rank, unless its core is named.
  * With `caller`, or `auto` and unknown bindings, calls of the application make
- * progress, and the machine is not loaded: loading takes milliseconds. */
+ * progress, without the machine description: its load takes milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -206,7 +206,7 @@ static bool hint_cut(const struct amg_progress_config *config,
 /* The NIC to other nodes: the NIC that a driver names, else the NIC nearest to
  * all ranks of the node. All ranks must find the same NIC, since all compute
  * the same map. NULL: no ranks on other nodes, no NIC known, or ranks with
- * different nearest NICs; the policy then regards only NUMA nodes. */
+ * different nearest NICs; the policy then considers only NUMA nodes. */
 static const char *nic_find(
     const struct amg_progress_config *config, const struct amg_machine *machine)
 {
@@ -289,8 +289,8 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
     return true;
 }
 
-/* Completes `ask` where the ranks of the node are unknown: by this process as
- * the only rank, stored in `alone`. */
+/* Completes `ask` where the ranks of the node are unknown: this process is its
+ * only rank, which `alone` stores. */
 static void question_close(
     struct amg_affinity_ask *ask, struct amg_affinity_rank *alone)
 {
@@ -333,8 +333,8 @@ static bool must_place(const struct amg_progress_config *config,
                : wanted->progress != AMALGAM_PROGRESS_CALLER;
 }
 
-/* The wait policy to print, of a thread on `slot`; `slot` NULL: of the calls of
- * the application. */
+/* The wait policy to print: of a thread on `slot`, or, if `slot` is NULL, of
+ * the calls of the application. */
 static struct amg_wait_policy shown_policy(
     const struct amg_progress_config *config, const struct amg_core_slot *slot)
 {

@@ -19,8 +19,8 @@ struct amg_progress_config {
     uint32_t self;      /* index of this rank */
     bool has_far;       /* ranks of the job are on other nodes */
     bool has_strangers; /* other ranks of a larger job may be on this node */
-    /* Bus address or name of a NIC to other nodes, for placement: that of the
-     * node's first rank, on all ranks of the node. "": not known. */
+    /* Bus address or name of a NIC to other nodes, for placement: the NIC of
+     * the node's first rank, at all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];
     /* Facts of the class, set before the configuration is settled. */
     bool is_user_bound; /* no library thread may make progress on any route */
@@ -62,8 +62,7 @@ void amg_progress_config_borrow(struct amg_progress_config *config,
 void amg_progress_config_settle(struct amg_progress_config *config);
 
 /* Input of the policy for rank `index` of the node, with the environment
- * applied. Loads the topology. False: the ranks of
- * the node are not known. */
+ * applied. Loads the topology. False: the ranks of the node are not known. */
 bool amg_progress_config_question(const struct amg_progress_config *config,
     uint32_t index, struct amg_affinity_ask *ret_ask);
 

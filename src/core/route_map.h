@@ -9,8 +9,8 @@
 #include "core/class.h"
 #include "transport/boot.h"
 
-/* The address of a rank by the internode route: plain bytes of the same length
- * in the whole table. */
+/* A rank and its address by the internode route, as plain bytes; all records of
+ * a table have the same length. */
 struct amg_rank_record {
     uint32_t node; /* number of the node of the rank */
     uint32_t rank;

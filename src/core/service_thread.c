@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Service thread of a context: makes progress, stands by while callers do so
- * (core/standby.c), and in AMALGAM_PROGRESS_THREAD runs incoming calls. */
+/* Progress thread (service thread) of a context: stands by while callers make
+ * progress (core/standby.c); runs incoming calls in AMALGAM_PROGRESS_THREAD. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -101,8 +101,8 @@ void amg_service_thread_start(hg_context_t *context)
     thread = amg_mem_zalloc(sizeof(*thread));
     if (thread == NULL) {
         AMG_LOG_WARNING("ctx",
-            "context %u: no memory for its thread: the calls that wait make "
-            "progress instead",
+            "context %u: no memory for its progress thread: calls that wait "
+            "make progress instead",
             context->id);
         return;
     }

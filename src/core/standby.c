@@ -5,10 +5,10 @@
  * The thread owns the context only while it polls. Before it blocks it arms its
  * doorbell at all event sources and gives up ownership, so that a waiting
  * caller takes over at once. The first poll of a caller disarms the sources,
- * and the caller, when it leaves, wakes the thread: the only system call while
- * calls go on. The woken thread stands by, in short naps on a shared core,
- * spinning on a core of its own, and reads from context->turns whether callers
- * still make progress. After a time without a caller, the thread takes over.
+ * and the caller wakes the thread when it leaves: its only system call. The
+ * woken thread stands by, in short naps on a shared core, spinning on a core of
+ * its own, and reads from context->turns whether callers still make progress.
+ * After a time without a caller, the thread takes over.
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby
@@ -17,8 +17,8 @@
  *
  * A call (amg_standby_call()) is not lost: it sets is_called, then signals the
  * doorbell. A step clears is_called at its end, after the last drain of the
- * doorbell; then the thread looks for its task. So the thread finds the task
- * after this step, or the signal ends the sleep of the next step.
+ * doorbell; then the thread looks for the reason of the call. So the thread
+ * finds the reason after this step, or the signal ends the next sleep.
  *
  * A descriptor that reports events when there are none would keep the thread
  * awake: after FRUITLESS_MAX such wake-ups the thread naps instead. */
@@ -31,8 +31,8 @@ enum {
     CLOCK_EVERY = 32,     /* polls between two reads of the clock */
     NAP_NS = 1000000,     /* a nap while callers make progress */
     SPIN_NS = 4000,       /* a spin on a core of its own */
-    CALM_SPIN_NS = 12000, /* without a caller, then the thread takes over */
-    CALM_NAP_NS = NAP_NS, /* CALM_SPIN_NS for a shared core */
+    CALM_SPIN_NS = 12000, /* no caller for that long: the thread takes over */
+    CALM_NAP_NS = NAP_NS, /* CALM_SPIN_NS of a thread on a shared core */
     KEPT_NAPS = 10,       /* after these naps, a sleep until the owner leaves */
     FRUITLESS_MAX = 16,   /* wake-ups without an event; then a nap */
 };
@@ -172,7 +172,7 @@ static void drive_sleep(struct amg_standby *standby, unsigned epoch,
 }
 
 /* By the owner, after an empty poll: sleeps if the wait policy says so. False:
- * gave up ownership, to sleep, to end the step, or to check the context. */
+ * gave up ownership, to sleep, to end the step, or as `look` is due. */
 static bool drive_rest(
     struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
 {
@@ -212,7 +212,7 @@ static void drive(struct amg_standby *standby, uint64_t until_ns)
         if (has_found) {
             standby->quiet_since_ns = 0;
             standby->fruitless = 0;
-            /* Callers' waits, too, count their quiet time from this event. */
+            /* Waits of callers count their quiet time from this event, too. */
             context->wakeup.quiet_since_ns = 0;
         }
         if (turns_changed(standby))

@@ -24,13 +24,13 @@ struct amg_wakeup {
     /* is_not_pollable for threads of the library, which skip the endpoints that
      * only the program's threads may progress. Constant. */
     bool is_thread_not_pollable;
-    /* Of the owner: other threads wanted its core at the last check. */
+    /* Of the owner: a peer shared its core at the last check. */
     bool is_oversubscribed;
-    /* Of the owner: time since when no event has come, which the next wait
-     * takes over; 0: an event came. */
+    /* Of the owner: time at which the quiet time began, also for the next wait;
+     * 0: an event came. */
     uint64_t quiet_since_ns;
-    /* Counts polls in which a peer made progress. Written by the owner; a hint,
-     * so relaxed. */
+    /* Counts polls in which a peer made progress (amg_context_moved()). Written
+     * by the owner; a hint, so relaxed. */
     atomic_uint moves;
     /* An operation was posted since the last check of a wait; a hint, so
      * relaxed. */
@@ -48,8 +48,8 @@ enum amg_wakeup_reason {
 void amg_wakeup_init(hg_context_t *context);
 void amg_wakeup_fini(hg_context_t *context);
 
-/* The descriptor of `who`, created on first use, or -1 and one line in the log
- * if the process has none left. Any thread. */
+/* The descriptor of `who`, created on first use; -1, and one line in the log,
+ * if the process has no descriptor left. Any thread. */
 int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who);
 
 /* Announces to all event sources that `who` is about to block. By the progress

@@ -19,13 +19,13 @@ bool amg_contract_broken(const char *call, const char *form, ...)
 /* Logs that `call` was given a freed object of `kind`, or NULL. Returns false,
  * or ends the process where amg_contract_broken() does. */
 bool amg_contract_gone(const char *call, const char *kind, const void *object);
-/* Like amg_contract_gone(), but logs no object of the parent of this process
- * (`is_inherited`): amg_refusal() logs that one. Returns false. */
+/* amg_contract_gone(), but logs nothing if `is_inherited`: the object is of the
+ * parent of this process, and amg_refusal() logs the call. Returns false. */
 bool amg_contract_not_ours(
     const char *call, const char *kind, const void *object, bool is_inherited);
 
-/* Result of a call whose last check failed: HG_INVALID_ARG, or for an inherited
- * object HG_OPNOTSUPPORTED, logged once per process. */
+/* Result of a call whose last check failed: HG_INVALID_ARG; for an inherited
+ * object HG_OPNOTSUPPORTED, with one log line per process. */
 hg_return_t amg_refusal(void);
 /* Result of a call that ends an object and whose last check failed:
  * HG_INVALID_ARG, or HG_SUCCESS if the object is inherited: nothing is left to

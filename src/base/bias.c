@@ -135,8 +135,8 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
         }
         if (owner != OWNER_LEAVING || bias_leave(bias))
             continue;
-        /* For a try that fails: if bias_leave() misses the owner's 0 in `busy`,
-         * the owner will read what the caller wrote before the try. */
+        /* For a try that fails: if bias_leave() reads an old 1 in `busy`, the
+         * owner will read what the caller wrote before the try. */
         threads_fence();
         if (!bias_leave(bias))
             return false;

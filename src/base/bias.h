@@ -148,7 +148,7 @@ static inline void amg_bias_lock(struct amg_bias *bias)
 
 /* Takes the lock if the calling thread is or becomes its owner; false: the lock
  * is shared for good, and not taken. For data that the owner changes by plain
- * stores, and all threads by read-modify-writes once the lock is shared. */
+ * stores; once the lock is shared, all threads use read-modify-writes. */
 static inline bool amg_bias_lock_owned(struct amg_bias *bias)
 {
     if (amg_bias_lock_own(bias))

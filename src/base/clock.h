@@ -31,8 +31,8 @@ struct amg_patience {
 
 enum amg_patience_verdict {
     AMG_PATIENCE_WAIT,
-    AMG_PATIENCE_TELL, /* log the missing ranks, and wait on */
-    AMG_PATIENCE_OVER, /* log the missing ranks, and continue */
+    AMG_PATIENCE_TELL, /* log the missing ranks, and continue to wait */
+    AMG_PATIENCE_OVER, /* log the missing ranks, and continue without them */
 };
 
 /* The first check begins the wait. */

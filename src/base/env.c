@@ -111,8 +111,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "statistics and time series, and write them when they are finalized"},
     [AMG_ENV_MONITORING_PREFIX] = {"MARGO_MONITORING_FILENAME_PREFIX", "", 0, 0,
         0,
-        "first part of the names of those files where the configuration "
-        "does not say (default: margo); may contain folders"},
+        "first part of the names of monitoring files where the "
+        "configuration does not say (default: margo); may contain folders"},
     [AMG_ENV_MONITORING_NO_STATS] = {"MARGO_MONITORING_DISABLE_STATISTICS", "",
         0, 0, 0, "anything but 0, false, no or off: no statistics"},
     [AMG_ENV_MONITORING_NO_SERIES] = {"MARGO_MONITORING_DISABLE_TIME_SERIES",

@@ -59,8 +59,8 @@ struct amg_env_var {
 
 const struct amg_env_var *amg_env_var(enum amg_env_id id);
 
-/* The value, or the default when the variable is unset. A value that is no
- * number or out of range is replaced by the default, with one warning. */
+/* The value, or the default when the variable is unset. The default also
+ * replaces, with one warning, a value that is no number or out of range. */
 uint64_t amg_env_number(enum amg_env_id id);
 
 /* NULL when unset or empty. */

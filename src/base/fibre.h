@@ -23,14 +23,14 @@
 /* Sanitizer state of a stack; the owner of the stack embeds it. */
 struct amg_fibre {
     void *handle;     /* tsan: the fibre; asan: fake stack while not running */
-    const void *base; /* NULL: OS thread's stack whose base asan has not told */
+    const void *base; /* NULL: stack of an OS thread, base not yet known */
     size_t len;
-    unsigned uses; /* threads that tsan's fibre has run */
+    unsigned uses; /* user-level threads that tsan's fibre has run */
 };
 
-/* Threads that run on a stack before its tsan fibre is replaced: functions that
- * never return stay in the fibre's call stack, which has 65536 entries. A new
- * fibre for each thread would cost 0.8 MiB and 0.1 ms. */
+/* User-level threads that run on a stack before its tsan fibre is replaced:
+ * functions that never return stay in the fibre's call stack of 65536 entries.
+ * A new fibre for each thread would cost 0.8 MiB and 0.1 ms. */
 #define AMG_FIBRE_USES 1000
 
 #if defined(AMG_FIBRE_ASAN)

@@ -85,7 +85,7 @@ enum {
     YIELD_TRIES = 8, /* yields before amg_back_off() sleeps: threads that
                         only yield can keep all others from the core for
                         seconds (Linux 6.18, four ranks on two cores) */
-    SPIN_TRIES = 64, /* of a lock: about 1 us, longer than a poll of MPI */
+    SPIN_TRIES = 64, /* to take a lock: 1 us, longer than a poll of MPI */
 };
 
 void amg_back_off(unsigned tries)
@@ -106,7 +106,7 @@ void amg_back_off(unsigned tries)
  *
  * The holder reads the mark and then frees the lock by a plain store, so a mark
  * set between read and store is lost. Then the waiter sleeps for SLEEP_NS, no
- * longer. An unlock wakes one waiter, which cannot know of other waiters: it
+ * longer. An unlock wakes one waiter, which cannot know of others: this waiter
  * takes the lock with the mark set, so that its unlock wakes the next. */
 
 /* Takes the lock if it is free, and sets its word to `word`. */

@@ -58,14 +58,14 @@ struct amg_lock {
 
 /* Written behind the name of a static lock. fork() holds all such locks while
  * the kernel copies the memory, if they are free within 2 s, so that the child,
- * where all are free, finds the data consistent. Each has a cache line. */
+ * where all are free, finds consistent data. Each lock has a cache line. */
 enum { AMG_LOCK_STEP = 64 };
 #define AMG_LOCK_KEPT                                                          \
     __attribute__((section("amg_locks"), aligned(AMG_LOCK_STEP)))
 
 /* Leaves the core for a moment to threads that the caller waits for, between
- * two checks: yields at first, then sleeps for 50 us. `tries`: how many calls
- * came before in the same wait. */
+ * two checks: yields at first, then sleeps for 50 us. `tries`: number of
+ * earlier calls in this wait. */
 void amg_back_off(unsigned tries);
 
 /* Takes a lock that the first try found held: spins, then sleeps. */

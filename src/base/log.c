@@ -71,18 +71,18 @@ static HG_LIST_HEAD(hg_log_outlet)
 static enum hg_log_level outlet_level = HG_LOG_LEVEL_WARNING;
 static struct own_level own_levels[OWN_LEVELS];
 static unsigned own_level_count;
-static char outlet_list[LIST_CAP]; /* "" names none */
+static char outlet_list[LIST_CAP]; /* "" names no outlet */
 /* The highest level that any outlet of the library shows; publishes nothing. */
 static hg_atomic_int32_t outlet_loudest =
     HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_WARNING);
 
 /* The caller of the functions from here to all_update() holds outlet_mutex. */
 
-/* Effect of the list on a name. */
+/* Effect of `outlet_list` on the outlet of a name. */
 enum said { SAID_NOTHING, SAID_SHOW, SAID_HIDE };
 
-/* Returns the effect of the last word that is `name`; also tells whether the
- * list shows any name. */
+/* Returns the effect of the last word of the list that is `name`; also tells
+ * whether the list shows any outlet. */
 static enum said list_says(const char *name, bool *ret_shows_some)
 {
     const char *word = outlet_list;

@@ -27,11 +27,11 @@ bool amg_log_is_on(enum hg_log_level level);
 __attribute__((format(printf, 3, 4))) void amg_log_write(
     enum hg_log_level level, const char *outlet, const char *format, ...);
 
-/* Writes "PROGRAM [rank N]: level: TEXT" and `end`; "[rank N]" only in jobs. */
+/* Writes "PROGRAM [rank N]: LEVEL: TEXT" and `end`; "[rank N]" only in jobs. */
 void amg_log_put(enum hg_log_level level, const char *program, const char *text,
     const char *end);
 
-/* Names this process in all later lines by its rank in the job; -1: no name. */
+/* Names this process in all later lines by its rank in the job; -1: no rank. */
 void amg_log_rank_set(int rank);
 
 /* The level of a warning that concerns the whole job, such as an environment

@@ -35,7 +35,7 @@ hg_return_t amg_mapping_discard(
 
 /* Makes the kernel allocate the pages, writable if `is_written`, else readable;
  * changes no byte, even while other threads write. HG_INVALID_ARG: no memory,
- * or a page is not mapped, or (from Linux 5.14 on) not with this access.
+ * or a page is not mapped, or (noticed from Linux 5.14 on) forbids this access.
  * HG_NOMEM: EAGAIN, or a damaged page. */
 hg_return_t amg_pages_back(const void *base, uint64_t len, bool is_written);
 
@@ -56,7 +56,7 @@ void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Uncounts a block whose new owner calls free(). Returns `ptr`, maybe NULL. */
+/* Uncounts a block that amg_mem_free() will not free. Returns `ptr` or NULL. */
 void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);

@@ -11,10 +11,10 @@
 /* A program may use a handle, a class or a request that it has destroyed. To
  * report such a use instead of corrupting memory, the library must know that
  * the pointer leads to an object of that kind, live or destroyed. So memory of
- * a kind of objects is never used for anything else: it is not returned to the
- * system, and not counted as in use. An attic grows to the largest number of
- * objects that existed at once. A new object at the same address is not
- * distinguished from the old object. */
+ * a kind of objects is never used for anything else: such memory is not
+ * returned to the system, and not counted as in use. An attic grows to the
+ * largest number of objects that existed at once. A new object at the same
+ * address is not distinguished from the old object. */
 
 static struct amg_lock attics_lock AMG_LOCK_KEPT; /* guards all attics */
 

@@ -16,7 +16,7 @@ struct amg_attic {
     struct amg_link *free; /* singly linked through .next */
     struct amg_link *last; /* end of that list */
     size_t count;
-    size_t rest; /* number of freed objects kept back from reuse; constant */
+    size_t rest; /* freed objects that are kept back from reuse; constant */
 };
 
 /* `len` bytes as amg_attic_put() took them, except for the first two words; new
@@ -51,8 +51,8 @@ size_t amg_pool_live(struct amg_pool *pool);
 size_t amg_pool_fill(struct amg_pool *pool, size_t count);
 /* A new object from the heap or the attic, handed out; NULL: no memory. */
 void *amg_pool_make(struct amg_pool *pool);
-/* An object, with its bytes as amg_pool_put() took them (zeros when new). NULL:
- * no memory. The pool uses the first two words of unused objects. */
+/* An object with its bytes as amg_pool_put() took them, but for the first two
+ * words, which the pool uses; new memory is zero. NULL: no memory. */
 void *amg_pool_get_slowly(struct amg_pool *pool);
 static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
 {

@@ -26,7 +26,7 @@ void amg_fork_tell(
     (void)pthread_atfork(before, after, in_child);
 }
 
-/* The linker defines these names at the ends of the section, with protected
+/* The linker defines these names at both ends of the section, with protected
  * visibility: no other library can replace them. */
 extern char kept_first[] __asm__("__start_amg_locks");
 extern char kept_end[] __asm__("__stop_amg_locks");
@@ -172,10 +172,10 @@ void amg_guarded_close(void *base, size_t len)
     munmap((char *)base - AMG_GUARD_LEN, AMG_GUARD_LEN + len);
 }
 
-/* Closing the spare makes room for the descriptor that is needed. Another
- * thread may take that room first; then the caller's open() fails, as without a
- * spare. No thread waits for the spare, so there is no lock; a second caller
- * fails while the spare is in use, and has to try again later. */
+/* Closing the spare makes room for the descriptor that the caller needs.
+ * Another thread may take that room first; then the caller's open() fails, as
+ * without a spare. No thread waits for the spare, so there is no lock; a second
+ * caller fails while the spare is in use, and has to try again later. */
 
 enum { NONE = -1 };
 

@@ -14,12 +14,11 @@
  * take locks, so that fork(), in reverse order, calls these functions first. */
 void amg_fork_watch(void);
 
-/* Number of forks between the first amg_fork_watch() and this process. Cheap.
- */
+/* Generation of this process: forks since the first amg_fork_watch(). Cheap. */
 unsigned amg_fork_count(void);
 
-/* Calls pthread_atfork(). Without memory for that, the library in a child does
- * not know that it is in a child. */
+/* Calls pthread_atfork(). If that lacks memory, the library does not notice in
+ * a child that it runs in a child. */
 void amg_fork_tell(
     void (*before)(void), void (*after)(void), void (*in_child)(void));
 
@@ -29,8 +28,8 @@ struct amg_signals {
     struct sigaction kept[AMG_SIGNALS];
 };
 
-/* Saves the action of each signal; other threads wait in this function until
- * amg_signals_restore(). */
+/* Saves the action of each signal; other threads that call this function wait
+ * until amg_signals_restore(). */
 void amg_signals_save(struct amg_signals *signals);
 /* Restores the actions that were changed since amg_signals_save(). */
 void amg_signals_restore(const struct amg_signals *signals);
@@ -46,20 +45,20 @@ void amg_guarded_close(void *base, size_t len);
 /* Descriptors that this process may have open: the soft limit. */
 uint64_t amg_descriptor_limit(void);
 
-/* Reserves a spare descriptor until amg_spare_drop(); counted, any thread. */
+/* Holds a spare descriptor until as many amg_spare_drop() calls. Any thread. */
 void amg_spare_hold(void);
 void amg_spare_drop(void);
 
-/* open() that takes the place of the spare descriptor when no other is left.
- * -1: see `errno`. */
+/* open() that uses the spare descriptor when the process has no other left. -1:
+ * see `errno`. */
 int amg_spare_open(const char *path, int flags);
 /* Closes the result of amg_spare_open(), and reserves a spare again. */
 void amg_spare_close(int fd);
 /* Is the spare in use? Then its user should close it soon. */
 bool amg_spare_is_out(void);
 
-/* May a file get that long? A file (or memfd) longer than ulimit -f ends the
- * process by SIGXFSZ. False: `errno` is EFBIG. */
+/* May a file have `len` bytes? Growing a file (or memfd) beyond ulimit -f ends
+ * the process by SIGXFSZ. False: `errno` is EFBIG. */
 bool amg_file_may_have(uint64_t len);
 /* Creates a nameless file of `len` bytes, under flock(LOCK_SH). -1: `errno`. */
 int amg_file_make(const char *folder, uint64_t len);
@@ -68,7 +67,7 @@ int amg_file_make(const char *folder, uint64_t len);
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
     const void *serves; /* the context whose progress thread this is, or NULL */
-    bool polls_always;  /* until its class closes, whatever the program does */
+    bool polls_always;  /* polls until the class closes, whatever callers do */
     bool is_serving; /* runs a handler, or a callback that follows from one */
     bool is_running; /* runs a callback of the program */
     bool has_posted; /* posted operations since the callback began; a hint */

@@ -72,8 +72,8 @@ static inline bool amg_refs_unref_shared(
     return is_last;
 }
 
-/* Drops `count` references. True: they were the last, and the caller, which
- * sees all writes of the other holders, destroys the object. */
+/* Drops `count` references. True: these were the last references, and the
+ * caller, which sees all writes of the other holders, destroys the object. */
 static inline bool amg_refs_unref(
     atomic_int *refs, int count, const atomic_int *spare)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drivers of libamalgam_mpi and libamalgam_ofi; libamalgam needs neither. These
- * libraries are loaded when an init string asks for them; or, if static, are in
- * the program if the program was linked with them. */
+/* Drivers of libamalgam_mpi and libamalgam_ofi; libamalgam needs neither. A
+ * shared library of these is loaded when an init string asks for it; a static
+ * one is in the program if the program was linked with it. */
 #ifndef AMG_INIT_DRIVERS_H
 #define AMG_INIT_DRIVERS_H
 

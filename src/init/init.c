@@ -26,7 +26,7 @@
 
 enum {
     DESTROY_TIMEOUT_MS = 5000, /* for operations in flight, as in Mercury */
-    ABANDON_TIMEOUT_MS = 200,  /* for operations that context_settle() ends */
+    ABANDON_TIMEOUT_MS = 200,  /* for operations that were given up */
 };
 
 /* Kinds of objects that the program may still hold, in the order in which
@@ -72,7 +72,7 @@ static void class_tell(const hg_class_t *cls, const char *info)
         fprintf(stderr, "amalgam: %s: %s\n", info, cls->reach);
 }
 
-/* Opens a class without RPC, of which an NA class consists. */
+/* Opens a class without RPC, which is all that an NA class needs. */
 static hg_return_t init_without_rpc(
     const struct amg_init *init, hg_class_t **ret_class)
 {
@@ -178,8 +178,8 @@ static hg_return_t context_settle(hg_context_t *context)
     return HG_SUCCESS;
 }
 
-/* Checks whether other ranks may still be opening the class: until they have,
- * progress has to poll MPI, even if no peer is called by MPI. */
+/* Checks whether other ranks may still be opening the class. The check makes
+ * MPI progress, which these ranks need even if MPI reaches no peer. */
 static void context_look_at_joining(hg_context_t *context, uint64_t now_ns)
 {
     hg_class_t *cls = context->cls;
@@ -351,7 +351,7 @@ static hg_return_t all_threads_stop(hg_class_t *cls)
     return HG_SUCCESS;
 }
 
-/* Index of the first of `kinds` of which objects exist, or KINDS. */
+/* Index of the first kind in `kinds` of which objects exist, or KINDS. */
 static unsigned class_held(const hg_class_t *cls, bool with_contexts)
 {
     unsigned i = 0;

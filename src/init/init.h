@@ -48,10 +48,10 @@ const char *amg_init_offer(char *ret_text, size_t cap);
 /* The plan's `join` for a class whose main route is MPI: collective over the
  * ranks. If the plan wants shared memory, and all ranks of a node can map each
  * other's segments, these ranks call each other by shared memory; if not, by
- * MPI, with a warning. Opens libfabric between nodes if the plan names
- * a provider. Sets the texts on how ranks are reached. HG_OPNOTSUPPORTED:
- * the plan allows only shared memory, and a rank is on another node, or cannot
- * map a segment; the log names the rank. */
+ * MPI, with a warning. Opens libfabric between nodes if the plan names a
+ * provider. Sets `reach` and `reason`. HG_OPNOTSUPPORTED: the plan allows only
+ * shared memory, and a rank, which the log names, is on another node or cannot
+ * map a segment. */
 hg_return_t amg_init_join(hg_class_t *cls);
 
 /* Opens a class. The errors of amg_init_plan(), or of the transport's open. */
@@ -65,11 +65,11 @@ hg_return_t amg_init_read_info(
  * make progress and run callbacks until every rank has called this function,
  * and are then destroyed. After HG_BUSY the class is open as before, but with
  * `serve` has made progress, may have given up long replies and, if the program
- * holds handles of incoming calls, has disconnected: when these are destroyed,
- * a second call closes the class. HG_TIMEOUT: the class is closed, but some
- * process did not disconnect; without `serve`, calls to it are given up. A
- * class that borrows its domains does not wait without `serve`; with `serve`
- * the class disconnects them, so that their owner can no longer share them. */
+ * holds handles of incoming calls, has disconnected: when these handles are
+ * destroyed, a second call closes the class. HG_TIMEOUT: the class is closed,
+ * but some process did not disconnect; without `serve`, calls to it are given
+ * up. A class that borrows its domains does not wait without `serve`; with
+ * `serve` the class disconnects them, and no class can borrow them again. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

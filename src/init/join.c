@@ -38,7 +38,7 @@ struct internode {
     struct amg_rank_table_maker table;
 };
 
-/* The failed rank logs the failure; rank 0, too, if the class is not opened. */
+/* The rank that failed logs its failure; rank 0, too, if no class is opened. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -65,7 +65,7 @@ static void internode_failure_log(const struct internode *join, uint32_t rank,
 }
 
 /* Returns HG_SUCCESS if `mine` is HG_SUCCESS at all ranks, else the code of the
- * first rank that failed. `word`, or NULL, becomes the largest of all ranks. */
+ * first rank that failed. `word` (or NULL) becomes the maximum of all ranks. */
 static hg_return_t agree(const struct internode *join, hg_return_t mine,
     const char *what, uint64_t *word)
 {
@@ -206,8 +206,8 @@ static const char *internode_way(
  * the names and incarnations of their segments. Each rank then maps the segment
  * of the previous rank (the first rank: of the last), and reports the result.
  * Ranks that see the same files, with the right to open them, form a group: if
- * each rank can map the previous one's segment, all ranks can map all segments.
- * Other segments are mapped at the first contact.
+ * each rank can map the segment of the previous rank, all ranks can map all
+ * segments. Other segments are mapped at the first contact.
  *
  * The node uses its segments only if all ranks could map: if two ranks used
  * different routes, answers would come on a route that is not polled. All ranks
@@ -223,11 +223,11 @@ struct card {
     uint32_t rank;                     /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
     uint32_t other;       /* rank whose segment could not be mapped */
-    uint32_t needs_names; /* `other`'s file can be opened only by name */
+    uint32_t needs_names; /* the file of `other` can be opened only by name */
     struct amg_shm_id id;
 };
 
-static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "its room");
+static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "room for a card");
 
 /* Tries to map the segment of the previous rank; `mine` gets the result. */
 static void neighbour_check(
@@ -292,7 +292,7 @@ static bool names_are_vain(const struct amg_node *node)
     return i == node->boot->size;
 }
 
-/* Only the failed rank logs the failure. */
+/* Only the rank that failed logs its failure. */
 static void intranode_failure_log(
     const struct amg_node *node, const struct card *bad, bool was_open)
 {
@@ -382,7 +382,7 @@ static hg_return_t node_meet(
 }
 
 /* Waits up to JOINED_WAIT_MS until all ranks have left the collective calls of
- * the open. After that, contexts check (context_look_at_joining(), init.c). */
+ * the open; later, contexts check (context_look_at_joining(), init.c). */
 static void others_await(hg_class_t *cls)
 {
     struct amg_domain *domain = cls->domains[cls->plan.main_route];
@@ -494,7 +494,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
         return rc;
     if (is_far)
         others_await(cls);
-    /* Not idle with no_loopback: has the calls of a process to itself. */
+    /* Not idle with no_loopback: calls of a process to itself use it. */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;

@@ -112,7 +112,7 @@ const char *amg_init_offer(char *ret_text, size_t cap)
 }
 
 /* Logs that no transport here opens the init string, and lists the strings that
- * could be opened; `is_of_ranks`: those for the ranks of a communicator. */
+ * could be opened; `is_of_ranks`: the strings for ranks of a communicator. */
 static void init_string_refuse(const char *info, bool is_of_ranks)
 {
     const struct amg_transport *mpi[2] = {
@@ -184,8 +184,8 @@ static hg_return_t ranks_refuse(hg_class_t *cls)
     return HG_PROTONOSUPPORT;
 }
 
-/* Applies AMALGAM_INTERNODE; called for the init string "auto", which leaves
- * open how ranks of other nodes are reached. */
+/* Applies AMALGAM_INTERNODE; called for the init string "auto", which does not
+ * say how ranks of other nodes are reached. */
 static void plan_internode(struct amg_class_plan *plan)
 {
     const char *wanted = amg_env_text(AMG_ENV_INTERNODE);

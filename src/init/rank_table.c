@@ -243,7 +243,7 @@ static hg_return_t table_copy(struct amg_rank_table_maker *table)
     return rc;
 }
 
-/* Shares the table with the node's ranks, or copies it if a rank cannot map. */
+/* Shares the table in the node; copies it to ranks that cannot map it. */
 static hg_return_t table_share(struct amg_rank_table_maker *table)
 {
     bool is_shared = false;

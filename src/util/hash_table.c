@@ -39,8 +39,8 @@ void hg_atomic_queue_free(struct hg_atomic_queue *queue)
     amg_mem_free(queue);
 }
 
-/* The key that uthash sees: the program's key, and the program's comparison,
- * since HASH_KEYCMP gets nothing but the keys. */
+/* The key that uthash sees: the program's key, and the program's function that
+ * compares keys, since HASH_KEYCMP gets nothing but the keys. */
 
 struct table_key {
     hg_hash_table_key_t key;

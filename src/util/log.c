@@ -7,7 +7,7 @@
 #include "mercury_class.h"
 #include "mercury_log.h"
 
-/* The level of that name. HG_LOG_LEVEL_MAX: no such level, which is logged. */
+/* The level called `name`. HG_LOG_LEVEL_MAX: there is none, which is logged. */
 static enum hg_log_level level_named(const char *name)
 {
     enum hg_log_level level = hg_log_name_to_level(name);

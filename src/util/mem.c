@@ -94,7 +94,7 @@ void hg_mem_header_free(size_t header_size, size_t alignment, void *mem_ptr)
             (char *)mem_ptr - front_len(header_size, alignment));
 }
 
-/* `size` rounded up to whole huge pages; 0: no such pages, or too long. */
+/* `size` rounded up to whole huge pages; 0: no huge pages, or an overflow. */
 static size_t huge_len(size_t size)
 {
     long page = hg_mem_get_hugepage_size();
@@ -196,7 +196,7 @@ int hg_mem_shm_unmap(const char *name, void *mem_ptr, size_t size)
  * that no search for a free chunk is needed. To find the block of a chunk, the
  * pool searches all blocks, which are few, for the chunk's address. */
 
-/* Chunks begin on a cache line, so that no two chunks share one. */
+/* Chunks begin on a cache line, so that no two chunks share a line. */
 enum { CHUNK_ALIGN = 64 };
 
 /* Owned by its pool, as is the memory of the chunks. */

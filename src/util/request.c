@@ -10,9 +10,9 @@
  *
  * No wake-up may be lost. A thread that is about to sleep increments `sleepers`
  * and then checks its request and `driver`. A driver that completes a request,
- * or ceases to drive, stores the new state, then reads `sleepers`. With all of
- * these seq_cst, one thread sees the store of the other. The sleeper checks and
- * the waker signals under the mutex: no signal comes between check and sleep.
+ * or ceases to drive, stores the new state, then reads `sleepers`. With seq_cst
+ * accesses, one thread sees the store of the other. The sleeper checks and the
+ * waker signals under the mutex: no signal comes between check and sleep.
  *
  * The driver completes requests without the mutex, since no class is finalized
  * while a thread is in a wait. Other threads complete requests under the mutex,
@@ -31,11 +31,11 @@
 #include "mercury_core_types.h"
 
 /* Longest time in one progress call, in ms. Then the driver checks its request
- * again, which a thread that does not wait may have completed meanwhile. */
+ * again, as a thread that is in no wait may have completed it. */
 enum { SLICE_MS = 100 };
 
 enum {
-    POLLS = 3, /* most rounds of a wait before it reads the clock */
+    POLLS = 3, /* rounds of a wait without the clock, at most */
     NS_PER_S = 1000000000
 };
 

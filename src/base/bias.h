@@ -193,7 +193,7 @@ static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 }
 
 /* The first thread that changes a tally gets a part that no other thread
- * writes; all others share the second part. The sum is exact while no thread
+ * writes; all other threads share one part. The sum is exact while no thread
  * changes the tally; else it may be off by the changes during the read. */
 
 /* Owned by the struct that embeds it; all zero is an empty tally. Its release

@@ -13,7 +13,7 @@ struct amg_link {
 };
 
 struct amg_list {
-    struct amg_link head; /* a ring: head.next is the first */
+    struct amg_link head; /* a ring: head.next is the first link */
 };
 
 /* The object that holds `link_ptr` as its `member`. */

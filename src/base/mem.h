@@ -24,8 +24,8 @@ struct amg_mapping {
 hg_return_t amg_mapping_open(
     const char *name, uint64_t len, struct amg_mapping *ret_mapping);
 void amg_mapping_close(struct amg_mapping *mapping);
-/* Makes a mapping private: no other process sees later writes of this one. May
- * silently fail: then the mapping stays shared. */
+/* Makes a mapping private: other processes do not see later writes of this
+ * process. May silently fail: then the mapping stays shared. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd);
 
 /* Returns the memory of whole pages to the system; they then read as zeros,

@@ -35,9 +35,9 @@ struct amg_pool {
     struct amg_attic *attic; /* source of the memory; NULL: the heap */
 };
 
-/* `align` is a power of two, at least that of a pointer. */
+/* `align` is a power of two, at least the alignment of a pointer. */
 void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align);
-/* amg_pool_init() with memory of an attic; amg_pool_fini() returns it there. */
+/* amg_pool_init() with memory of an attic; amg_pool_fini() gives it back. */
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic);
 /* Frees unused objects, or gives them to the attic. No object is handed out. */

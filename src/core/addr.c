@@ -112,7 +112,7 @@ static void addr_destroy(struct hg_addr *addr)
 }
 
 /* Does `text` begin with a scheme of the driver? Only that driver parses the
- * text: others would log an error about an address of a foreign scheme. */
+ * text: other drivers would log an error about an unknown scheme. */
 static bool text_is_of(const char *text, const struct amg_transport *transport)
 {
     const struct amg_transport *const one[] = {transport, NULL};
@@ -209,7 +209,7 @@ const char *amg_addr_text(const struct hg_addr *addr, char *room, size_t len)
     return room;
 }
 
-/* Do addresses of two routes, neither of them the loopback, mean one rank? */
+/* Are two addresses of different routes, except the loopback, of one rank? */
 static bool addr_is_same_rank(
     const struct hg_addr *one, const struct hg_addr *other)
 {

@@ -153,7 +153,7 @@ struct hg_class {
     char reason[AMG_CLASS_REASON_CAP]; /* why bulk data takes its path, or "" */
     bool is_first; /* the first rank of its job, which logs for all */
     struct amg_class_plan plan;
-    struct amg_progress_config progress_config; /* progress thread, its core */
+    struct amg_progress_config progress_config; /* progress thread, and core */
     struct amg_class_pool *pool; /* memory for bulk; NULL: the heap only */
     struct amg_limits limits;    /* the strictest of all routes */
     atomic_int counts[AMG_CLASS_COUNTS];

@@ -15,10 +15,10 @@
 static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
-/* After a push to `incoming`: wakes the threads that may run the entry. The
- * progress thread of this context wakes none, since it will run the entry
- * itself; the progress thread of another context does: its handlers may call
- * this context. */
+/* After a push to `incoming`: wakes the threads that may run the entry, unless
+ * the caller is the progress thread of this context, which will run the entry
+ * itself. (A handler on the progress thread of another context may call this
+ * context.) */
 static void apart_tell(hg_context_t *context)
 {
     if (amg_role.serves != context)

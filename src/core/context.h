@@ -44,8 +44,8 @@ struct amg_context_ops {
 /* The endpoint that is polled rarely; see progress.c. Fields that are neither
  * constant nor atomic are the progress owner's. */
 struct amg_context_rare {
-    unsigned route;        /* AMG_ROUTE_COUNT: none. Constant */
-    unsigned skipped;      /* polls since the last check */
+    unsigned route;        /* AMG_ROUTE_COUNT: no rare endpoint. Constant */
+    unsigned skipped;      /* polls since the endpoint was last checked */
     unsigned quiet;        /* checks in a row that found nothing */
     bool is_user_bound;    /* library threads skip the route. Constant */
     atomic_bool is_wanted; /* something was posted; a hint, so relaxed */

@@ -15,7 +15,7 @@
 /* Embedded in the finished object, so that queueing never allocates. */
 struct amg_cq_entry {
     struct amg_link link;
-    void (*run)(struct amg_cq_entry *); /* calls the user; no lock is held */
+    void (*run)(struct amg_cq_entry *); /* called without locks */
     /* A call of a peer, or a callback that follows from such a call. */
     bool is_incoming;
     bool is_fetching; /* arguments are being pulled: see rpc/order.c */
@@ -24,7 +24,7 @@ struct amg_cq_entry {
 /* Waiters that can block on a doorbell, an event descriptor of their own. */
 enum amg_cq_who {
     AMG_CQ_OWNER,  /* the progress owner */
-    AMG_CQ_LOOP,   /* an event loop of the user's */
+    AMG_CQ_LOOP,   /* the event loop of the program */
     AMG_CQ_THREAD, /* the thread of standby.c, while not the owner */
     AMG_CQ_WAITERS
 };
@@ -63,7 +63,7 @@ struct amg_cq_waiters {
     atomic_uint epoch;
     struct amg_list lists[AMG_WAITS_KINDS];
     unsigned heeding; /* bits of the doorbells that a push signals, if armed */
-    int event_fds[AMG_CQ_WAITERS]; /* -1: not created */
+    int event_fds[AMG_CQ_WAITERS]; /* doorbells; -1: not created */
     bool is_signaled[AMG_CQ_WAITERS];
 };
 

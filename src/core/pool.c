@@ -6,10 +6,10 @@
  * is on the list of the largest power of two that is not above its length. The
  * nodes of the ranges are outside the mapping, because peers can write there.
  *
- * Nothing is lost: a range ends where the next one in the ring begins, so each
- * byte is in one range. Nothing is handed out twice: a range is free if and
- * only if it is on a list, and leaves the list before a part of it is handed
- * out; only a block in the map `used` can be freed.
+ * Nothing is lost: a range ends where the next range in the ring begins, so
+ * each byte is in one range. Nothing is handed out twice: a range is free if
+ * and only if it is on a list, and leaves the list before a part of it is
+ * handed out; only a block in the map `used` can be freed.
  *
  * Zeroed memory: above the mark no range was ever used, so the kernel's zeros
  * are still there. Freed memory keeps its pages up to KEEP_LEN in all; beyond
@@ -139,7 +139,7 @@ static struct range *range_find_locked(
 
 /* A new block, or NULL; its first `*ret_dirty_len` bytes were used before.
  * NOTE(not a leaf lock): `nodes` takes its own lock inside; no thread that
- * holds that lock takes this one. */
+ * holds the lock of `nodes` takes `lock`. */
 static char *block_alloc_locked(struct amg_class_pool *pool, uint64_t len,
     uint64_t align, uint64_t *ret_dirty_len)
 {

@@ -24,7 +24,7 @@
  * it (amg_class_quiesce()). */
 
 enum {
-    POLL_MAX = 128,    /* events: delays HG_Trigger() by 30 us, 0.2 us each */
+    POLL_MAX = 128,    /* events of a poll, which delay HG_Trigger() by 30 us */
     RARE_AFTER = 4096, /* polls of the rare endpoint without event */
     RARE_EVERY = 16,   /* without traffic, a poll takes 8 ns more on average */
 };
@@ -140,10 +140,10 @@ enum {
     NAP_EVERY = 4,       /* polls after a nap: some transports need several */
     YIELD_EVERY = 256,   /* polls between two yields, on an unshared core */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
-    CROWD_AFTER_ONE = 1, /* polls, if the core was shared last time */
-    CROWD_YIELDS = 3,
-    OWN_TRIES = 100, /* 1 to 5 us, in which a progress thread gives way */
-    SEEN = 64,       /* contexts whose `ran` a thread remembers */
+    CROWD_AFTER_ONE = 1, /* CROWD_AFTER, if the core was shared last time */
+    CROWD_YIELDS = 3,    /* yields on a shared core before the owner blocks */
+    OWN_TRIES = 100,     /* 1 to 5 us, in which a progress thread gives way */
+    SEEN = 64,           /* contexts whose `ran` a thread remembers */
 };
 
 /* State of a wait of the progress owner. */
@@ -154,10 +154,10 @@ struct wait {
     unsigned rest_at;  /* poll after which the clock is read */
     unsigned yield_at; /* poll after which the core is yielded */
     unsigned ask_at; /* poll after which the drivers are asked about the core */
-    unsigned yields;
-    unsigned epoch; /* epoch of the queue before the last poll */
-    unsigned ran;   /* context->ran before the last ran_is_news() */
-    bool has_ran;   /* result of the last ran_is_news() */
+    unsigned yields; /* yields so far on a core that a peer wants */
+    unsigned epoch;  /* epoch of the queue before the last poll */
+    unsigned ran;    /* context->ran before the last ran_is_news() */
+    bool has_ran;    /* result of the last ran_is_news() */
 };
 
 /* Value of context->ran that a thread saw last, in this wait or an earlier one:

@@ -85,7 +85,7 @@ struct amg_standby {
     uint64_t turned_ns;      /* when a caller was last seen; 0: long ago */
     unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* context->turns, when last read */
-    unsigned kept;           /* naps since this thread owned or saw a caller */
+    unsigned kept;           /* naps since the last ownership or caller */
     unsigned fruitless;      /* wake-ups in a row without an event */
 };
 

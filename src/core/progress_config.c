@@ -289,8 +289,8 @@ bool amg_progress_config_question(const struct amg_progress_config *config,
     return true;
 }
 
-/* Completes `ask` where the ranks of the node are unknown: this process is its
- * only rank, which `alone` stores. */
+/* Completes `ask` where the ranks of the node are unknown: this process becomes
+ * the only rank, stored in `alone`. */
 static void question_close(
     struct amg_affinity_ask *ask, struct amg_affinity_rank *alone)
 {

@@ -17,7 +17,7 @@ struct amg_progress_config {
     struct amg_affinity_rank *ranks;
     uint32_t rank_count;
     uint32_t self;      /* index of this rank */
-    bool has_far;       /* ranks of the job are on other nodes */
+    bool has_far;       /* some ranks of the job are on other nodes */
     bool has_strangers; /* other ranks of a larger job may be on this node */
     /* Bus address or name of a NIC to other nodes, for placement: the NIC of
      * the node's first rank, at all ranks of the node. "": not known. */
@@ -34,7 +34,7 @@ struct amg_progress_config {
     const struct amg_placement *placement;
     struct amg_placement placed; /* memory of `placement` */
     const char *reason;
-    bool is_oversubscribed; /* more threads than cores: waits yield the core */
+    bool is_oversubscribed; /* more threads than cpus: waits must yield */
     enum amalgam_wait wait; /* with the environment applied */
 };
 

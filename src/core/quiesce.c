@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quiescing of a class: this process disconnects, and waits until all others
- * have done so, or gives them up. */
+/* Quiescing of a class: this process disconnects, and waits until all other
+ * processes have disconnected, or gives up those that have not. */
 #include "core/context.h"
 
 /* Quiesces all routes, the main route last, because the disconnect of the main

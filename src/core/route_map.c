@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Route map of a class: ranks that are called by another route than the main
- * one.
+/* Route map of a class: ranks that are called by a route other than the main
+ * route.
  *
  * Every rank is a peer of the main route, whose address names the rank. A rank
  * of this node may also be a peer of shared memory, and a rank of another node

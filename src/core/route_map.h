@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Route map of a class: ranks that are called by another route than the main
- * one. */
+/* Route map of a class: ranks that are called by a route other than the main
+ * route. */
 #ifndef AMG_CORE_ROUTE_MAP_H
 #define AMG_CORE_ROUTE_MAP_H
 
@@ -23,7 +23,7 @@ struct amg_rank_table {
     const unsigned char *records; /* in the order of ranks */
     const uint32_t *places; /* hash table of the texts: a rank plus 1, or 0 */
     uint32_t record_len;    /* a multiple of the record's alignment */
-    uint32_t size;          /* ranks */
+    uint32_t size;          /* ranks in the table */
     uint32_t node;          /* number of the node of this process */
     void *memory;           /* freed by `release` */
     void (*release)(void *memory);

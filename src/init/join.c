@@ -494,7 +494,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
         return rc;
     if (is_far)
         others_await(cls);
-    /* Not idle with no_loopback: calls of a process to itself use it. */
+    /* The route is not idle if it carries calls to oneself (no_loopback). */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;

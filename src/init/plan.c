@@ -25,8 +25,8 @@ static const char ofi_protocols[] =
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char old_plugins[] = "bmi cci ucx";
 
-/* The first two letters of those protocols of these plugins that need
- * InfiniBand, and so are replaced by verbs; tcp replaces the others. */
+/* The first two letters of the protocols of these plugins that need InfiniBand:
+ * verbs replaces these protocols, tcp all other protocols. */
 static const char verbs_protocols[] = "rc ud dc ib";
 
 /* Is the word of `len` letters in the list `words`, which blanks separate? */

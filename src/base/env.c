@@ -52,24 +52,24 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "cma (process_vm_readv) or segment; segment is used where the "
         "chosen way is not possible"},
     [AMG_ENV_SHM_FENCE] = {"AMALGAM_SHM_FENCE", "", 0, 0, 1,
-        "1: do not use the kernel's membarrier"},
+        "1: shared memory does not use the kernel's membarrier"},
     [AMG_ENV_FREE_TIMEOUT] = {"AMALGAM_FREE_TIMEOUT_MS", "ms", 5000, 0, 3600000,
         "how long HG_Bulk_free waits for transfers in flight"},
     [AMG_ENV_FINALIZE_TIMEOUT] = {"AMALGAM_FINALIZE_TIMEOUT_MS", "ms", 30000, 0,
         3600000,
-        "after this time, closing a class logs the ranks that it waits "
-        "for, and continues to wait"},
+        "after this time, closing a class logs the missing peers; it continues "
+        "to wait for ranks of its job, and gives up other peers"},
     [AMG_ENV_GIVE_UP] = {"AMALGAM_GIVE_UP_MS", "ms", 0, 0, 86400000,
         "for jobs that outlive a rank: after this time, closing a class "
         "continues without the missing ranks; 0: wait for all"},
     [AMG_ENV_SILENT] = {"AMALGAM_SILENT_MS", "ms", 10000, 0, 86400000,
-        "after this time the log names a peer that has not answered, and what "
-        "a wait of Margo, or for the end of an execution stream, waits for; "
+        "after this time the log names a peer that has not answered, and the "
+        "cause of a long wait in Margo or for the end of an execution stream; "
         "0: never"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
         "how long a libfabric peer may take to answer the first message, "
-        "or to accept one"},
+        "or to accept a message"},
     [AMG_ENV_UNIVERSE] = {"AMALGAM_UNIVERSE_SIZE", "processes", 0, 0, 16777216,
         "number of peers that libfabric sizes its queues for; 0: the ranks "
         "of the job, at least 256; FI_UNIVERSE_SIZE takes precedence"},
@@ -88,7 +88,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "of the node uses the n-th core; none: do not pin; auto, the "
         "default: chosen by the library"},
     [AMG_ENV_SPIN_US] = {"AMALGAM_SPIN_US", "us", 100, 0, 1000000,
-        "how long a wait polls before it yields the core"},
+        "how long a wait polls before it yields the core or sleeps"},
     [AMG_ENV_BARRIER_TIMEOUT] = {"AMALGAM_BARRIER_TIMEOUT_MS", "ms", 600000, 1,
         86400000, "how long amalgam_barrier waits for missing ranks"},
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
@@ -101,8 +101,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "handlers that a Margo instance runs at the same time where its "
         "configuration does not say; further requests wait; 0: no limit"},
     [AMG_ENV_ENGINE_WAIT] = {"AMALGAM_ENGINE_WAIT", "", 1, 0, 1,
-        "0: a server in C++ that serves RPCs and has not called finalize() "
-        "ends with its last engine; 1: it waits for finalize() then"},
+        "0: a server in C++ that nobody has finalized ends with its last "
+        "engine; 1: such a server waits for finalize()"},
     [AMG_ENV_MARGO_LOG_LEVEL] = {"MARGO_LOG_LEVEL", "", 0, 0, 0,
         "lowest level of Margo's log lines: trace, debug, info, warning "
         "(the default), error or critical"},
@@ -122,7 +122,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_LOG_LEVEL] = {"HG_LOG_LEVEL", "", 0, 0, 0,
         "none, fatal, error, warning (the default), info or debug"},
     [AMG_ENV_LOG_SUBSYS] = {"HG_LOG_SUBSYS", "", 0, 0, 0,
-        "comma-separated log outlets to show; ~name hides one"},
+        "comma-separated log outlets to show; ~name hides an outlet"},
     [AMG_ENV_ULT_STACK_BYTES] = {"ABT_THREAD_STACKSIZE", "bytes", 2097152,
         16384, 1073741824,
         "address space for the stack of a user-level thread without a "

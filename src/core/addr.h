@@ -10,7 +10,7 @@
 
 /* The user owns an address of amg_addr_create(); any other address is part of a
  * struct, or on a stack. An address holds a reference to its peer, unless
- * is_borrowed. Constant once made, but for amg_addr_keep(). */
+ * is_borrowed. Constant once made, until amg_addr_keep() or amg_addr_fini(). */
 struct hg_addr {
     struct amg_link kept;  /* in the attic, once destroyed */
     hg_class_t *cls;       /* NULL: destroyed */

@@ -142,8 +142,8 @@ struct hg_class {
     bool is_idle[AMG_ROUTE_COUNT];
     struct amg_route_map *route_map; /* NULL: the main route reaches all */
     void (*route_map_free)(hg_class_t *);
-    /* amg_node_ops.joined: how often an idle main route must still be polled,
-     * for ranks that are still opening; NULL: never. */
+    /* amg_node_ops.joined, which contexts call while other ranks may still be
+     * opening the class; NULL: the ranks do not need that. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* Knows the ranks of the main route; NULL: the peers are no ranks. */
     const struct amg_node_ops *ranks;

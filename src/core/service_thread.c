@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress thread (service thread) of a context: stands by while callers make
- * progress (core/standby.c); runs incoming calls in AMALGAM_PROGRESS_THREAD. */
+ * progress (standby.c); in mode AMALGAM_PROGRESS_THREAD runs incoming calls. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

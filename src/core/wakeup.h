@@ -78,8 +78,8 @@ void amg_wakeup_block_until(
  * for work: sleeps until the thread is woken. False: the time is reached. */
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns);
 
-/* By the progress owner, after an empty poll: does a peer that the owner waits
- * for run on the owner's core? */
+/* By the progress owner, after an empty poll: does a peer that sends to this
+ * context run on the owner's core? */
 bool amg_wakeup_is_core_shared(hg_context_t *context);
 
 #endif

@@ -28,9 +28,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "largest message, including headers; longer arguments follow it, or "
         "the target pulls them"},
     [AMG_ENV_PACK_BYTES] = {"AMALGAM_PACK_BYTES", "bytes", 65536, 0, 65536,
-        "limit for several calls to one peer that share a message, over MPI "
-        "and libfabric; at most AMALGAM_MESSAGE_BYTES; 0: each call is a "
-        "message of its own"},
+        "limit for a message that several calls to one peer share (one-way "
+        "calls; over MPI and libfabric all calls); at most "
+        "AMALGAM_MESSAGE_BYTES; 0: each call is a message of its own"},
     [AMG_ENV_FRAGMENT_BYTES] = {"AMALGAM_FRAGMENT_BYTES", "bytes", 16777216,
         1024, 1073741824, "largest MPI message of a bulk transfer by messages"},
     [AMG_ENV_POOL_BYTES] = {"AMALGAM_POOL_BYTES", "bytes", 1073741824, 0,
@@ -71,8 +71,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "how long a libfabric peer may take to answer the first message, "
         "or to accept a message"},
     [AMG_ENV_UNIVERSE] = {"AMALGAM_UNIVERSE_SIZE", "processes", 0, 0, 16777216,
-        "number of peers that libfabric sizes its queues for; 0: the ranks "
-        "of the job, at least 256; FI_UNIVERSE_SIZE takes precedence"},
+        "number of peers that libfabric sizes its queues for, at least 256; "
+        "0: the ranks of the job; FI_UNIVERSE_SIZE takes precedence"},
     [AMG_ENV_SLINGSHOT_VNI] = {"AMALGAM_SLINGSHOT_VNI", "", 0, 0, 64,
         "which VNI of SLINGSHOT_VNIS to use, counted from 1; 0: the "
         "provider uses the first"},
@@ -130,7 +130,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_ULT_STACKS_KEPT] = {"ABT_MEM_MAX_NUM_STACKS", "stacks", 64, 0,
         65536,
         "unused stacks that each execution stream keeps for its next "
-        "threads; all streams together keep 16 times as many"},
+        "threads; a cache of all streams keeps 16 times as many besides"},
     [AMG_ENV_ULT_AFFINITY] = {"ABT_SET_AFFINITY", "", 0, 0, 0,
         "0 or no: ABT_xstream_set_affinity() and ABT_xstream_set_cpubind() "
         "are refused"},

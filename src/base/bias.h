@@ -197,8 +197,8 @@ static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
  * changes the tally; else it may be off by the changes during the read. */
 
 /* Owned by the struct that embeds it; all zero is an empty tally. Its release
- * stores pair with the acquire loads of the sum, so that a reader that sees the
- * last user leave sees what that user wrote. */
+ * stores pair with the acquire loads of the sum, so that a reader that sees a
+ * user leave also sees what that user wrote. */
 struct amg_tally {
     atomic_uintptr_t owner;  /* id of the first thread; 0: none yet */
     atomic_int_fast64_t own; /* written by that thread alone */

@@ -308,7 +308,7 @@ void hg_log_set_subsys_level(const char *subsys, enum hg_log_level log_level)
         !own_level_set(subsys, log_level))
         AMG_LOG_WARNING("cls",
             "the log level of outlet '%s' stays as it is: level %d is not 0 to "
-            "%d, the name has %zu bytes (31 at most), or 32 outlets have "
+            "%d, or the name has %zu bytes (31 at most), or 32 outlets have "
             "levels already",
             subsys != NULL ? subsys : "NULL", (int)log_level,
             (int)HG_LOG_LEVEL_DEBUG, subsys != NULL ? strlen(subsys) : 0);
@@ -320,7 +320,7 @@ void hg_log_set_subsys(const char *log_subsys)
 
     if (strlen(text) >= sizeof(outlet_list)) {
         AMG_LOG_WARNING("cls",
-            "the list of log outlets stays as it was: a new one of %zu bytes "
+            "the list of log outlets stays as it was: a new list of %zu bytes "
             "is too long",
             strlen(text));
         return;

@@ -26,13 +26,13 @@ static int file_create(const char *name, uint64_t len)
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0) {
-        AMG_LOG_INFO("cls", "no memory file can be made: %s", strerror(errno));
+        AMG_LOG_INFO("cls", "cannot create a memory file: %s", strerror(errno));
         return -1;
     }
     if (amg_file_may_have(len) && ftruncate(fd, (off_t)len) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         return fd;
-    AMG_LOG_INFO("cls", "a memory file of %llu bytes cannot be made: %s",
+    AMG_LOG_INFO("cls", "cannot create a memory file of %llu bytes: %s",
         (unsigned long long)len, strerror(errno));
     close(fd);
     return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reference counts; 0: the object is gone.
+/* Reference counts; 0: the last reference was dropped.
  *
  * A thread may take a reference if it holds a reference, or another thread
  * holds one on its behalf. So several threads may change even a count of 1 at

@@ -226,8 +226,8 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from);
 
 /* quiesce.c */
 
-/* Announces that this process is closing, unless operations are in flight, or
- * calls wait that no driver has yet. HG_SUCCESS: all processes of every open
+/* Announces that this process is closing, unless operations are in flight or
+ * calls have not reached a driver yet. HG_SUCCESS: all processes of every open
  * domain are closing; HG_AGAIN: not yet; HG_TIMEOUT: this process or a peer
  * gave up. The wait for ranks of a job follows base/clock.h; other waits end
  * after AMALGAM_FINALIZE_TIMEOUT_MS. */

@@ -200,7 +200,7 @@ static struct amg_state state_write(hg_class_t *cls, FILE *out)
     int rank = -1;
     char *text = out == NULL ? NULL : amg_mem_alloc(STATE_CAP);
 
-    /* NOTE(not a leaf): a report takes the locks of drivers. */
+    /* NOTE(not a leaf lock): a report takes the locks of drivers. */
     amg_lock_lock(&cls->report_lock);
     if (cls->is_reported) {
         amg_addr_init_self(cls, &self);

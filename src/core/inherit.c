@@ -98,9 +98,9 @@ static void fork_watch(void)
     amg_fork_tell(fork_begin, fork_end, fork_end_child);
 }
 
-/* Makes progress in all domains but `waiting`. NOTE(not a leaf): drivers take
- * locks. Returns if `classes_lock` is held, and the caller tries again: the
- * holder makes progress, or is this thread itself, in an outer call. */
+/* Makes progress in all domains but `waiting`. NOTE(not a leaf lock): drivers
+ * take locks. Returns if `classes_lock` is held, and the caller tries again:
+ * the holder makes progress, or is this thread itself, in an outer call. */
 static void others_move(const struct amg_domain *waiting)
 {
     if (!amg_lock_trylock(&classes_lock))

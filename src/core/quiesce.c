@@ -42,9 +42,9 @@ static void class_abandon(hg_class_t *cls)
             cls->has_lost = true;
 }
 
-/* Is there a call that no driver has yet, or an operation in flight? After a
- * long reply has arrived and before it is pulled, no driver knows the call, but
- * `in_flight` counts it until its callback has run. */
+/* Is there a call that has not reached a driver, or an operation in flight?
+ * After a long reply has arrived and before it is pulled, no driver knows the
+ * call, but `in_flight` counts it until its callback has run. */
 static bool class_is_busy(hg_class_t *cls)
 {
     const hg_context_t *context = amg_class_context(cls, 0);

@@ -134,8 +134,8 @@ int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who)
     int fd = atomic_load_explicit(&wakeup->fds[who], memory_order_acquire);
 
     if (fd == NOT_MADE) {
-        /* NOTE(not a leaf): the queue takes its own lock inside, never
-         * `lock`. */
+        /* NOTE(not a leaf lock): the queue takes its own lock inside, and never
+         * takes `lock`. */
         amg_lock_lock(&wakeup->lock);
         fd = atomic_load_explicit(&wakeup->fds[who], memory_order_relaxed);
         if (fd == NOT_MADE) {

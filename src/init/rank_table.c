@@ -127,8 +127,8 @@ static bool stack_fits(const struct amg_rank_table_maker *table,
         return true;
     if (table->node->rank == 0)
         AMG_LOG_ERROR("cls",
-            "rank 0 has the provider %.*s, and rank %u has %.*s; name one "
-            "that all nodes have, in the same release of libfabric",
+            "rank 0 has the provider %.*s, and rank %u has %.*s; name a "
+            "provider that all nodes have, in the same release of libfabric",
             (int)len, first->text, record->rank, (int)stack_len(record->text),
             record->text);
     return false;

@@ -22,8 +22,8 @@ static bool is_power_of_two(size_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-/* Bytes in front of the program's memory: the length of the header, which ends
- * where that memory begins, rounded up so that the memory is aligned. */
+/* Bytes in front of the program's memory: `header_size`, rounded up so that the
+ * memory is aligned. The header ends where the memory begins. */
 static size_t front_len(size_t header_size, size_t alignment)
 {
     return (header_size + alignment - 1) & ~(alignment - 1);

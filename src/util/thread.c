@@ -69,13 +69,13 @@ int hg_thread_key_create(hg_thread_key_t *key)
     if (!AMG_GIVEN(key))
         return HG_UTIL_FAIL;
     return result_report(
-        pthread_key_create(key, NULL), "no key of thread data was made");
+        pthread_key_create(key, NULL), "no thread-specific key was created");
 }
 
 int hg_thread_key_delete(hg_thread_key_t key)
 {
     return result_report(
-        pthread_key_delete(key), "a key of thread data was not deleted");
+        pthread_key_delete(key), "a thread-specific key was not deleted");
 }
 
 int hg_thread_getaffinity(hg_thread_t thread, hg_cpu_set_t *cpu_mask)
@@ -84,7 +84,7 @@ int hg_thread_getaffinity(hg_thread_t thread, hg_cpu_set_t *cpu_mask)
         return HG_UTIL_FAIL;
     return result_report(
         pthread_getaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
-        "the cores of a thread are not known");
+        "the affinity of a thread cannot be read");
 }
 
 int hg_thread_setaffinity(hg_thread_t thread, const hg_cpu_set_t *cpu_mask)
@@ -93,7 +93,7 @@ int hg_thread_setaffinity(hg_thread_t thread, const hg_cpu_set_t *cpu_mask)
         return HG_UTIL_FAIL;
     return result_report(
         pthread_setaffinity_np(thread, sizeof(*cpu_mask), cpu_mask),
-        "a thread was not bound; are the given cores among the process's "
+        "a thread was not bound; does the process have the given cores "
         "(taskset -p)?");
 }
 

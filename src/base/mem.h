@@ -56,7 +56,7 @@ void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Uncounts a block that amg_mem_free() will not free. Returns `ptr` or NULL. */
+/* Uncounts `ptr` or NULL; amg_mem_free() will not free it. Returns `ptr`. */
 void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);

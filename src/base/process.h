@@ -17,8 +17,8 @@ void amg_fork_watch(void);
 /* Generation of this process: forks since the first amg_fork_watch(). Cheap. */
 unsigned amg_fork_count(void);
 
-/* Calls pthread_atfork(). If that lacks memory, the library does not notice in
- * a child that it runs in a child. */
+/* Calls pthread_atfork(). If that call lacks memory, the library in a child
+ * does not notice that it runs in a child. */
 void amg_fork_tell(
     void (*before)(void), void (*after)(void), void (*in_child)(void));
 

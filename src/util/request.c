@@ -35,7 +35,7 @@
 enum { SLICE_MS = 100 };
 
 enum {
-    POLLS = 3, /* rounds of a wait without the clock, at most */
+    POLLS = 3, /* rounds that a wait makes at most before it reads the clock */
     NS_PER_S = 1000000000
 };
 

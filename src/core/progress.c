@@ -124,8 +124,8 @@ bool amg_progress_poll(hg_context_t *context)
     return true;
 }
 
-/* One thread at a time, the owner, makes progress in a context; other threads
- * wait in a list of the completion queue until an entry is queued or the owner
+/* The owner, a single thread, makes progress in a context; other threads wait
+ * in a list of the completion queue until an entry is queued or the owner
  * leaves. core/wait_policy.c decides what the owner does between two polls, by
  * the time since the last event or post (the quiet time), even if that was in
  * an earlier call: so a program that waits for 1 ms at a time sleeps, too.

@@ -4,7 +4,7 @@
  * A sleeper that waits for a push is on the pool's list of watches. Pushing a
  * thread and adding a watch take the pool's lock, and a sleeper checks the pool
  * after adding its watch: so either the sleeper finds the thread, or the push
- * finds the watch. A push into a pool without watches costs nothing more. */
+ * finds the watch. A push into a pool without watches checks nothing else. */
 #include "ult/ready_pool.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void size_change(struct amg_ready_pool *pool, size_t change)
     atomic_fetch_add_explicit(&pool->size, change, memory_order_relaxed);
 }
 
-/* Changes the size of a built-in pool; only the holder of the lock does. */
+/* Changes the size of a built-in pool, as only the holder of its lock may. */
 static void size_change_locked(struct amg_ready_pool *pool, size_t change)
 {
     size_t size = atomic_load_explicit(&pool->size, memory_order_relaxed);
@@ -48,7 +48,7 @@ static void blocked_change_locked(struct amg_ready_pool *pool, int change)
         &pool->blocked, blocked + (size_t)change, memory_order_release);
 }
 
-/* Number of ready threads; 0 only if none is. `counted`: pushes minus pops. */
+/* Number of ready threads of the pool. `counted`: pushes minus pops. */
 static size_t user_size(const struct amg_user_pool *user, size_t counted)
 {
     if (user->is_old)
@@ -111,8 +111,7 @@ static void pool_destroy(struct amg_ready_pool *pool)
     pool_quiesce(pool);
     AMG_ASSERT(atomic_load_explicit(&pool->users, memory_order_relaxed) == 0);
     AMG_ASSERT(amg_list_is_empty(&pool->watches));
-    /* Waits for callers that still hold the lock after they have changed the
-     * counts. */
+    /* Waits for callers that changed the counts, but still hold the lock. */
     amg_bias_lock(&pool->lock);
     amg_bias_unlock(&pool->lock);
     if (user != NULL && user->is_old && user->def.p_free != NULL)
@@ -127,7 +126,8 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* Wakes the former only scheduler, which may now leave blocked threads. */
+    /* Wakes the former only scheduler: blocked threads of this pool no longer
+     * keep that scheduler from ending. */
     amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_unlock(&pool->lock);
@@ -160,8 +160,8 @@ static void claim_first_locked(
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* Ends a push into a pool with watches, and unlocks. A successor counts the
- * thread as blocked before the unlock, so that no join ends before the move. */
+/* Ends a push into a pool with watches, and unlocks. Before, a successor counts
+ * the pushed thread as blocked, so that no join ends before the move. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -476,9 +476,9 @@ size_t amg_ready_pool_size(const struct amg_ready_pool *pool)
 
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool)
 {
-    /* Threads move from predecessors to this pool, and from blocked to ready:
-     * reads in that order, so that no moving thread is missed. Acquire: pairs
-     * with pool_succeed() and blocked_change_locked(). */
+    /* Threads move from predecessors to this pool, and from blocked to ready.
+     * Reads the counts in that order, so that no moving thread is missed.
+     * Acquire: pairs with pool_succeed() and blocked_change_locked(). */
     const struct amg_ready_pool *predecessor =
         atomic_load_explicit(&pool->predecessors, memory_order_acquire);
     size_t total = 0;
@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Wakes the sleepers of pool and successors; locks a pool before successors. */
+/* Wakes sleepers of the pool and, with the pool still locked, its successor. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);
@@ -569,8 +569,8 @@ void amg_ult_make_ready(struct amg_ult *ult)
     struct amg_ready_pool *from = amg_ult_pool(ult);
 
     amg_ult_migrate(ult);
-    /* Counts the thread in the new pool before removing it from the count of
-     * the former pool: else an xstream that is joined might end too early. */
+    /* The new pool counts the thread before the former pool uncounts the
+     * thread: else an xstream that is being joined might end too early. */
     if (was_blocked && amg_ult_pool(ult) != from) {
         amg_ready_pool_count_blocked(amg_ult_pool(ult), 1);
         amg_ready_pool_uncount_blocked(from);

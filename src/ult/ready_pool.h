@@ -11,15 +11,15 @@
 #include "base/list.h"
 #include "ult/ult.h"
 
-/* Sleepers block until a push into one of several pools: an xstream without
- * work, a user-level thread that blocks its xstream, or an OS thread.
+/* A sleeper blocks until a push into one of several pools. A sleeper is an idle
+ * xstream, a user-level thread that blocks its xstream, or another OS thread.
  *
  *   AWAKE -> ASLEEP -> AWAKE               the claimer then wakes the futex
  *   AWAKE -> BLOCKED -> WAKING -> AWAKE    the claimer calls block->wake()
  *
- * A caller claims the sleeper of another thread by ending its state ASLEEP or
- * BLOCKED: one push claims one sleeper. At a deadline or disarm, the sleeper
- * itself goes back to AWAKE. An ASLEEP sleeper may be freed as soon as claimed;
+ * A push or a request claims a sleeper by ending the sleeper's state ASLEEP or
+ * BLOCKED; each push claims at most one sleeper. At a deadline or disarm, the
+ * sleeper itself returns to AWAKE. An ASLEEP sleeper may be freed once claimed;
  * the memory of a WAKING sleeper stays until the sleeper is AWAKE. */
 enum amg_sleeper_state {
     AMG_SLEEPER_AWAKE,
@@ -31,7 +31,7 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module. Owned by the caller of amg_block_begin() until amg_block_end(). */
 struct amg_block {
-    /* Called by any thread; must also end a sleep that begins after wake(). */
+    /* Called by any thread; must also end a sleep that begins only later. */
     void (*wake)(void *arg);
     void *arg;
 };
@@ -39,7 +39,7 @@ struct amg_block {
 /* Part of an xstream, or on the stack of the caller that waits. */
 struct amg_sleeper {
     /* An amg_sleeper_state, and the futex word. A change by the sleeper
-     * publishes `block`; a change by a claimer publishes push or request. */
+     * publishes `block`; a claim publishes the claimer's push or request. */
     atomic_uint word;
     struct amg_block *block; /* while BLOCKED or WAKING */
 };
@@ -53,7 +53,7 @@ struct amg_watch {
 /* A sleeper that was claimed, but not woken yet. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
-    enum amg_sleeper_state was; /* AWAKE: no sleeper was claimed */
+    enum amg_sleeper_state was; /* before; AWAKE: no sleeper was claimed */
 };
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
@@ -61,7 +61,7 @@ void amg_sleeper_init(struct amg_sleeper *sleeper);
 /* Announces that the caller will block unless claimed, and is a full barrier.
  * Afterwards the caller checks once more everything that it waits for. */
 void amg_sleeper_arm(struct amg_sleeper *sleeper, struct amg_block *block);
-/* Blocks until claimed; false: the time of amg_clock_ns() has passed. */
+/* Blocks until claimed; false: `deadline_ns` of amg_clock_ns() came first. */
 bool amg_sleeper_sleep(struct amg_sleeper *sleeper, uint64_t deadline_ns);
 /* Makes the sleeper AWAKE, claimed or not; waits while block->wake() runs. */
 void amg_sleeper_disarm(struct amg_sleeper *sleeper);
@@ -80,7 +80,7 @@ void amg_sleeper_wake(const struct amg_claim *claim);
  * form), or made by ABT_pool_user_def_create(). Each pool has its own copy. */
 struct amg_user_pool {
     ABT_pool pool;    /* the pool that has this copy */
-    ABT_pool_def def; /* older form; u_get_type marks the other, see mark() */
+    ABT_pool_def def; /* older form; newer form: u_get_type is mark() */
     bool is_old;      /* in the copy of a pool: the functions are in `def` */
     ABT_pool_user_create_unit_fn create_unit;
     ABT_pool_user_free_unit_fn free_unit;
@@ -102,12 +102,12 @@ struct amg_ready_pool_ops {
     const char *name;
     void (*push)(struct amg_ready_pool *pool, struct amg_ult *ult);
     struct amg_ult *(*pop)(struct amg_ready_pool *pool);
-    /* Pops for a scheduler whose first pool is another. */
+    /* Pops for a randws scheduler whose first pool is another pool. */
     struct amg_ult *(*steal)(struct amg_ready_pool *pool);
 };
 
-/* Owned by its creator; an automatic pool is freed with its last scheduler. The
- * lock guards lists and turns. */
+/* Owned by its creator; an automatic pool is freed with its last scheduler, or
+ * with its successor. The lock guards lists, `turns` and `successor`. */
 struct amg_ready_pool {
     const struct amg_ready_pool_ops *ops; /* NULL: user-defined, see `user` */
     struct amg_bias lock;
@@ -115,8 +115,8 @@ struct amg_ready_pool {
     struct amg_list fresh;   /* threads that have never run, of prio_wait */
     struct amg_list watches; /* struct amg_watch of sleepers */
     unsigned turns;          /* pops, as ready_pool_kinds.c counts them */
-    /* The next three are read without the lock. They are changed under it, but
-     * for `users`, and the `size` of a user-defined pool. */
+    /* The next three members are read without the lock. `blocked`, and the
+     * `size` of a built-in pool, are changed only under the lock. */
     atomic_size_t size;
     atomic_size_t blocked;
     atomic_uint users; /* schedulers that use the pool */
@@ -127,11 +127,11 @@ struct amg_ready_pool {
      * scheduler of this pool is freed. Set once, with the lock held. */
     struct amg_ready_pool *successor;
     struct amg_watch successor_watch; /* makes each push read `successor` */
-    /* Pools whose successor is this pool, freed with this pool. */
+    /* Pools whose successor is this pool; they are freed with this pool. */
     struct amg_ready_pool *_Atomic predecessors;
     struct amg_ready_pool *next_predecessor;
     void *data;
-    /* Pushes under way into a user-defined pool, not to be freed meanwhile. */
+    /* Pushes under way into a user-defined pool; a free waits for 0. */
     atomic_uint pushes;
     struct amg_user_pool *user; /* the functions of the program */
 };
@@ -144,8 +144,8 @@ struct amg_ready_pool *amg_ready_pool_create(
     const struct amg_ready_pool_ops *ops, ABT_pool_access access,
     bool is_automatic);
 /* A scheduler takes or drops its reference; the last scheduler frees an
- * automatic pool. Threads left in the pool move to `successor` as soon as each
- * is ready; NULL: the threads are dropped. */
+ * automatic pool. Threads left in the pool move to `successor`, blocked threads
+ * when they become ready. `successor` NULL: the threads are dropped. */
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
@@ -153,20 +153,20 @@ void amg_ready_pool_unref(
  * schedulers that still use the pool. */
 unsigned amg_ready_pool_deref(struct amg_ready_pool *pool);
 
-/* Makes `pool` the pool of the thread, with a unit if user-defined; pushes
- * nothing. Called by the thread's creator, or by a caller that removed the
- * thread from its pool. Returns an ABT code; nothing changes on an error. */
+/* Makes `pool` the thread's pool, and creates a unit if `pool` is user-defined;
+ * pushes nothing. Called by the thread's creator, or by a caller that removed
+ * the thread from its pool. Returns an ABT code; an error changes nothing. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
-/* Frees the thread's unit, if any. Called before the thread is freed. */
+/* Frees the thread's unit: before a free or a push into a built-in pool. */
 void amg_ready_pool_disown(struct amg_ult *ult);
 
-/* Makes a NEW, BLOCKED or ENDED thread ready: performs a requested migration,
- * pushes the thread into its pool, and wakes a sleeper that watches the pool.
- * Called by any thread. */
+/* Makes a BLOCKED or ENDED thread ready: performs a requested migration, pushes
+ * the thread into its pool, and wakes a sleeper that watches the pool. Called
+ * by any thread. */
 void amg_ult_make_ready(struct amg_ult *ult);
-/* Makes a thread ready that yields, and that has left its stack on the calling
- * xstream. Wakes no sleeper if `runs_next` says that this xstream runs the only
- * ready thread of the pool next. */
+/* Makes ready a thread that yields, and has left its stack on the calling
+ * xstream. Wakes no sleeper if runs_next() says that this xstream will next run
+ * the only ready thread of the pool. */
 void amg_ult_yielded(
     struct amg_ult *ult, bool (*runs_next)(const struct amg_ready_pool *pool));
 
@@ -179,7 +179,7 @@ void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
 /* Pushes the units of `count` ready threads, which the pool has adopted, by the
- * function push_many of the user-defined pool, which must have one. */
+ * user-defined pool's function push_many, which must not be NULL. */
 void amg_ready_pool_push_many(struct amg_ready_pool *pool,
     const ABT_unit *units, size_t count, ABT_pool_context context);
 
@@ -187,12 +187,12 @@ void amg_ready_pool_push_many(struct amg_ready_pool *pool,
 struct amg_ult *amg_ready_pool_pop(struct amg_ready_pool *pool);
 struct amg_ult *amg_ready_pool_pop_for(
     struct amg_ready_pool *pool, ABT_pool_context context);
-/* Pops by the program's function pop_wait. False: the pool has none. */
+/* Pops by the program's function pop_wait. False: the pool has no pop_wait. */
 bool amg_ready_pool_pop_wait(struct amg_ready_pool *pool, double secs,
     ABT_pool_context context, struct amg_ult **ret_ult);
 struct amg_ult *amg_ready_pool_steal(struct amg_ready_pool *pool);
-/* Locks a built-in pool once, to pop a thread, and to count as blocked another
- * thread of the pool, which is about to block. */
+/* Pops a thread of a built-in pool, and counts another thread of the pool,
+ * which is about to block, as blocked; locks the pool once. */
 struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
 
 /* `self`, which is about to leave its stack, yields to the next thread of its
@@ -202,7 +202,7 @@ struct amg_ult *amg_ready_pool_pop_for_blocked(struct amg_ready_pool *pool);
 struct amg_ult *amg_ready_pool_turn(
     struct amg_ready_pool *pool, struct amg_ult *self);
 
-/* Removes a thread; false: not in the pool, or a user-defined pool refused. */
+/* Removes a thread; false: not in the pool, or p_remove failed or is NULL. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
 /* Number of ready threads; number of ready and blocked threads. No lock. */
@@ -217,8 +217,8 @@ static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
 
 /* Counts a thread of the pool that blocks (1), or is ready again (-1). */
 void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change);
-/* Decrements `blocked`: a thread has left the pool without a push. At 0,
- * wakes xstreams that are being joined, which wait for that. */
+/* Decrements `blocked`: a thread has left the pool without a push. At 0, wakes
+ * all sleepers of the pool, as an xstream that is being joined may end now. */
 void amg_ready_pool_uncount_blocked(struct amg_ready_pool *pool);
 
 /* Adds the watch of an armed sleeper, until amg_ready_pool_unwatch(). False:

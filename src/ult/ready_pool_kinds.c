@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Built-in kinds of pools, which differ in the order of their threads.
  *
- * prio_wait prefers threads that have run before, and earliest_first prefers
- * threads that were created earlier, so that work in progress ends before new
- * work begins. Since threads that only yield would starve new threads, each 8th
- * pop of prio_wait takes a new one, each 4th of earliest_first the newest. */
+ * prio_wait prefers threads that have run before, earliest_first threads that
+ * were created earlier, so that work in progress ends before new work begins.
+ * Since threads that only yield would starve new threads, every 8th pop of
+ * prio_wait takes a new thread, every 4th pop of earliest_first the newest. */
 #include "ult/ready_pool.h"
 
 enum { TURNS_OLD = 8, TURNS_EARLIEST = 4 };
@@ -85,8 +85,8 @@ static ABT_unit_id id_of(struct amg_link *link)
     return id;
 }
 
-/* A thread without id gets one: ids follow the first pushes. The search for a
- * place begins at the end for a new thread, else at the front. */
+/* id_of() gives a thread its id, so ids follow the order of first pushes. The
+ * search for a place begins at the end for a new thread, else at the front. */
 static void earliest_push(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     ABT_unit_id id = id_of(&ult->link);

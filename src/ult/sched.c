@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "ult/xstream_local.h"
 
-/* Checks before a scheduler sleeps: about 2 us, as long as a sleep and a
- * wake-up take. */
+/* Checks of the pools before an xstream sleeps: about 2 us, as long as a sleep
+ * and a wake-up take. */
 enum { LOOKS = 64 };
 
 static bool pools_fill(struct amg_sched *sched, int count, ABT_pool *pools)
@@ -288,8 +288,8 @@ void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask)
     amg_sleeper_wake(&claim);
 }
 
-/* Adds the xstream to the watch lists of all its pools; false: the xstream has
- * a thread to run or a request. */
+/* Adds the xstream to the watch lists of all its pools. False: a thread is
+ * ready there, or the xstream has a request other than a join. */
 static bool pools_watch(struct amg_xstream *xstream, struct amg_sched *sched)
 {
     bool is_quiet = !amg_xstream_is_asked(xstream);
@@ -346,7 +346,7 @@ bool amg_block_begin(struct amg_block *block)
         return false;
     if (!xstream_arm(xstream, block))
         return false;
-    /* Looks for a join requested before the arming, which has woken nobody. */
+    /* A join that was requested before the arming has woken no sleeper. */
     if (!amg_block_must_migrate())
         return true;
     xstream_disarm(xstream);

@@ -9,39 +9,39 @@
 #include "affinity/cpuset.h"
 #include "ult/ready_pool.h"
 
-/* Requests to a scheduler, which checks them between two threads. */
+/* Requests to a scheduler, which checks for them before it runs a thread. */
 enum amg_sched_ask {
     AMG_SCHED_TO_EXIT = 1,   /* to return at once */
-    AMG_SCHED_TO_FINISH = 2, /* to return when its pools are empty */
+    AMG_SCHED_TO_FINISH = 2, /* to return when all its pools are empty */
 };
 
-/* A scheduler, behind ABT_sched. Owned by its creator; an automatic scheduler
- * by its xstream. Fields whose comments name no other threads are changed only
- * by the xstream that runs the scheduler. */
+/* A scheduler, behind ABT_sched. Owned by its creator, or, if automatic, by the
+ * xstream or thread that runs it. Only the xstream that runs the scheduler
+ * changes its fields, except the atomic fields and `data`. */
 struct amg_sched {
     ABT_sched_predef kind;
     bool is_users; /* runs a function of the program */
     bool is_automatic;
     ABT_sched_def def;                   /* if `is_users` */
-    atomic_uint asked;                   /* of enum amg_sched_ask */
-    atomic_bool is_used;                 /* by an xstream or a pool */
+    atomic_uint asked;                   /* requests: enum amg_sched_ask */
+    atomic_bool is_used;                 /* by an xstream or a pool's thread */
     struct amg_xstream *_Atomic xstream; /* runs the scheduler, or will */
     void *data;
     int next;      /* index of the pool to pop from next */
     unsigned seed; /* random state that chooses the pool to steal from; not 0 */
     int count;     /* of pools; does not change */
     struct amg_ready_pool **pools;
-    /* The only pool, if pool and scheduler are built-in; else NULL. */
+    /* The scheduler's only pool, if both are built-in; else NULL. */
     struct amg_ready_pool *only;
     struct amg_watch *watches; /* a watch per pool, for sleeping */
 };
 
 /* Creates a scheduler for ABT_sched_create_basic(), or, if `def` is not NULL,
- * for ABT_sched_create(). Returns their codes. The caller calls def->init. */
+ * for ABT_sched_create(). Returns an ABT code. The caller calls def->init. */
 int amg_sched_create(ABT_sched_predef kind, const ABT_sched_def *def, int count,
     ABT_pool *pools, bool is_automatic, struct amg_sched **ret_sched);
 /* Frees a scheduler that is not in use, and automatic pools that no other
- * scheduler uses: their threads move to `successor`, see ready_pool.h. */
+ * scheduler uses: threads of these move to `successor`, see ready_pool.h. */
 void amg_sched_destroy(
     struct amg_sched *sched, struct amg_ready_pool *successor);
 /* Frees a scheduler after an error in a later step of a public create function.
@@ -53,7 +53,7 @@ void amg_sched_undo(struct amg_sched *sched, const ABT_pool *given);
  * ABT_SCHED_NULL. Returns an ABT code. */
 int amg_sched_default(ABT_sched sched, struct amg_sched **ret_sched);
 
-/* Marks the scheduler as used; false: the scheduler is in use. */
+/* Marks the scheduler as used; false: the scheduler is in use already. */
 bool amg_sched_take(struct amg_sched *sched);
 /* Undoes amg_sched_take(), and destroys the scheduler if `is_destroyed`. */
 void amg_sched_release(struct amg_sched *sched, bool is_destroyed,
@@ -65,11 +65,11 @@ struct amg_ult *amg_sched_pop(struct amg_sched *sched);
 bool amg_sched_has(
     const struct amg_sched *sched, const struct amg_ready_pool *pool);
 
-/* Requests to an xstream, which checks them between two threads. */
+/* Requests to an xstream, which checks for them before it runs a thread. */
 enum amg_xstream_ask {
     AMG_XSTREAM_TO_END = 1,  /* to end at once */
-    AMG_XSTREAM_TO_JOIN = 2, /* to end when its pools are empty */
-    AMG_XSTREAM_TO_SWAP = 4, /* to replace its scheduler by `next_sched` */
+    AMG_XSTREAM_TO_JOIN = 2, /* to end when all its pools are empty */
+    AMG_XSTREAM_TO_SWAP = 4, /* to replace the scheduler by `next_sched` */
     AMG_XSTREAM_TO_LOOK = 8, /* to take main(), and to check `sched->asked` */
 };
 
@@ -80,22 +80,22 @@ struct amg_xstream {
     int rank;             /* under the lock of the list */
     bool is_primary;
     struct amg_sched *_Atomic sched; /* changed by the xstream's OS thread, or
-                                      * while that does not run */
+                                      * while that thread does not run */
     struct amg_sched *next_sched;    /* used by the xstream's OS thread alone */
-    atomic_uint asked; /* of enum amg_xstream_ask; see amg_xstream_ask() */
+    atomic_uint asked; /* requests: enum amg_xstream_ask; any thread sets */
     struct amg_sleeper sleeper;
     /* Guards state, joiners, cpus and tid. */
     struct amg_lock lock;
     _Atomic(ABT_xstream_state) state; /* read without the lock, too */
     struct amg_list joiners;          /* of struct amg_waiter */
-    struct amg_cpuset cpus;           /* to bind to; empty: not bound */
-    int tid; /* of the OS; 0: the thread has not begun, or has ended */
+    struct amg_cpuset cpus;           /* binding to set; empty: do not bind */
+    int tid; /* the OS thread's id; 0: not begun yet, or ended */
     pthread_t thread;
     atomic_bool has_thread; /* `thread` was started, and is not joined yet */
-    atomic_uint begun;      /* futex word: enum in xstream.c */
+    atomic_uint begun;      /* futex word: BEGIN_WAITS, ... in xstream.c */
 };
 
-/* Has the scheduler to return now? For a join, once its pools are empty. */
+/* Has the scheduler to return now? For a join: once its pools are empty. */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
 
 /* Number of threads that are ready in the scheduler's pools; no lock. */
@@ -128,9 +128,9 @@ static inline bool amg_xstream_is_asked(const struct amg_xstream *xstream)
     return (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
 }
 
-/* Pops the next thread that the scheduler of this xstream would run, so that a
- * thread that yields or parks switches directly to it. NULL: no thread is
- * ready, the scheduler is user-defined, or has a request. */
+/* Pops the thread that the xstream's scheduler would run next, so that a thread
+ * that yields or parks switches to it directly. NULL: no thread is ready, the
+ * scheduler is user-defined, or the xstream or its scheduler has a request. */
 struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 
 /* Does the xstream's built-in scheduler have `pool`, and is only one thread
@@ -151,12 +151,12 @@ void amg_xstream_sleep(struct amg_xstream *xstream);
 
 /* For a user-level thread that blocks its whole xstream in a call of another
  * module, such as a progress loop that blocks on descriptors: between begin and
- * end, a push into a pool of the xstream or a request calls block->wake().
- * False: a thread is ready in these pools, or the xstream has a request; the
- * caller must not block, and calls no end. */
+ * end, a push into a pool of the xstream, or a request to the xstream, calls
+ * block->wake(). False: a thread is ready in these pools, or the xstream has a
+ * request; the caller must not block, nor call amg_block_end(). */
 bool amg_block_begin(struct amg_block *block);
 
-/* Called after a begin that returned true. Waits for a wake() in progress. */
+/* Called once amg_block_begin() was true. Waits for a wake() in progress. */
 void amg_block_end(struct amg_block *block);
 
 /* Is a thread ready in the pools of the caller's xstream, or has the xstream a
@@ -164,7 +164,7 @@ void amg_block_end(struct amg_block *block);
 bool amg_block_has_ready(void);
 
 /* Removes `other` from the only pool of the caller's xstream, if no other
- * scheduler uses that pool, only `other` is ready, and no request pending. */
+ * scheduler uses the pool, no other thread is ready, and no request pending. */
 bool amg_block_take(struct amg_ult *other);
 
 /* Is the caller's xstream being joined, while other xstreams run the caller's

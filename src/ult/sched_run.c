@@ -65,7 +65,7 @@ static void sched_run(struct amg_sched *sched)
     else
         sched_loop(sched);
     /* Pushes may have woken this xstream alone, or no xstream if this xstream
-     * was awake. As its scheduler returns, others have to run the threads. */
+     * was awake. Its scheduler returns, so other xstreams run the threads. */
     sched_wake_others(sched);
 }
 
@@ -174,8 +174,8 @@ int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched)
     return rc;
 }
 
-/* Moves the calling thread to a pool of the new scheduler if that scheduler
- * does not have the thread's pool: possibly no scheduler will run that pool. */
+/* Moves the calling thread to the first pool of the new scheduler, unless that
+ * scheduler has the thread's pool: else maybe no scheduler runs the thread. */
 static int self_go_with(const struct amg_sched *sched)
 {
     struct amg_ult *self = amg_ult_self();
@@ -186,7 +186,7 @@ static int self_go_with(const struct amg_sched *sched)
     return amg_ready_pool_adopt(sched->pools[0], self);
 }
 
-/* Changes the scheduler to `sched`, which the caller has marked as used. */
+/* Replaces the scheduler by `sched`, which the caller has marked as used. */
 static int xstream_sched_change(
     struct amg_xstream *xstream, struct amg_sched *sched)
 {

@@ -26,7 +26,7 @@ struct amg_ready_pool;
  * revival. A direct switch makes a NEW, BLOCKED or ENDED thread RUNNING. */
 enum amg_ult_state {
     AMG_ULT_NEW,
-    AMG_ULT_READY,   /* in its pool */
+    AMG_ULT_READY,   /* in its pool, or popped and not yet run */
     AMG_ULT_RUNNING, /* on an xstream */
     AMG_ULT_BLOCKED, /* parked or suspended: an unpark pushes the thread */
     AMG_ULT_ENDED,   /* by return, exit or cancel; not freed yet */
@@ -52,8 +52,8 @@ enum amg_ult_kind {
 
 /* Flags of a thread. */
 enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* has to end when the thread continues */
-    AMG_ULT_TO_RESUME = 2, /* has suspended itself, may be resumed */
+    AMG_ULT_TO_CANCEL = 1, /* the thread has to end when it continues */
+    AMG_ULT_TO_RESUME = 2, /* the thread is suspended, and may be resumed */
 };
 
 /* List of the C++ exceptions that a thread handles, and number of uncaught
@@ -84,8 +84,8 @@ struct amg_key_table {
     struct amg_key_table *_Atomic more; /* on the heap; NULL: none */
 };
 
-/* Calls the destructors for all values, and frees the memory of the slots; the
- * table is zero again. */
+/* Calls the destructors for all values but NULL, and frees the slots on the
+ * heap; the table is zero again. */
 void amg_key_table_clear_slowly(struct amg_key_table *table);
 
 static inline void amg_key_table_clear(struct amg_key_table *table)
@@ -99,9 +99,9 @@ static inline void amg_key_table_clear(struct amg_key_table *table)
 
 /* Attributes, behind ABT_thread_attr; owned by the program. */
 struct amg_thread_attr {
-    void *stack;        /* NULL: the library's */
+    void *stack;        /* the program's; NULL: the library provides a stack */
     void *known_stack;  /* for ABT_thread_attr_get_stack() alone */
-    size_t stack_len;   /* 0: the default */
+    size_t stack_len;   /* 0: the default length */
     bool is_of_primary; /* attributes of main(), whose stack is not known */
     bool is_migratable;
     void (*on_migration)(ABT_thread thread, void *arg);
@@ -109,9 +109,9 @@ struct amg_thread_attr {
 };
 
 /* A thread, behind ABT_thread. The creator of a named thread owns the thread,
- * and frees it; an unnamed thread owns itself. Fields whose comments name no
- * other threads are accessed only by the xstream that runs the thread, or by
- * the caller that removed the thread from a list or a pool. */
+ * and frees it; an unnamed thread owns itself. Unless a comment says that other
+ * threads access a field, only the xstream that runs the thread, or the caller
+ * that removed the thread from a list or a pool, accesses the field. */
 struct amg_ult {
     struct amg_link link; /* in a list of the pool `in` */
     void *sp;             /* saved context, while the thread does not run */
@@ -128,12 +128,12 @@ struct amg_ult {
     _Atomic(enum amg_ult_state) state;
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
-    struct amg_lock *held;     /* post_switch() unlocks this lock, */
-    struct amg_bias *biased;   /* or this one; NULL: none */
-    struct amg_ult *scheduler; /* to switch to if no other thread is ready */
+    struct amg_lock *held;     /* lock that post_switch() unlocks; or NULL */
+    struct amg_bias *biased;   /* as `held`, for a biased lock */
+    struct amg_ult *scheduler; /* runs next if no other thread is ready */
     void (*function)(void *arg);
     void *arg;
-    struct amg_stack *stack; /* NULL: the program's, or none */
+    struct amg_stack *stack; /* NULL: the program's stack, or no stack */
     void *stack_base;
     size_t stack_room;        /* bytes from stack_base that are usable */
     struct amg_fibre fibre;   /* for the sanitizers */
@@ -152,7 +152,7 @@ struct amg_ult {
     bool is_migratable;
 };
 
-/* Initialises a thread of that kind; all other fields are zeros. */
+/* Initialises a thread of that kind, which is NEW; all other fields are 0. */
 static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
 {
     memset(ult, 0, sizeof(*ult));
@@ -166,8 +166,8 @@ static inline struct amg_ready_pool *amg_ult_pool(const struct amg_ult *ult)
     return atomic_load_explicit(&ult->pool, memory_order_relaxed);
 }
 
-/* Called by the thread's creator, or by the caller that removed the thread from
- * its pool. If either pool is user-defined, the next push changes the unit. */
+/* Called by the thread's creator, or by a caller that removed the thread from
+ * its pool. If the old or new pool is user-defined, a push changes the unit. */
 static inline void amg_ult_set_pool(
     struct amg_ult *ult, struct amg_ready_pool *pool)
 {
@@ -239,8 +239,8 @@ static inline int amg_handle_create(void *ret_handle, size_t len)
     return object == NULL ? ABT_ERR_MEM : ABT_SUCCESS;
 }
 
-/* Frees an object that has no users, and clears the program's variable with
- * its handle. Returns `none_code` if there is no variable, or no object. */
+/* Frees an object that has no users, and clears the program's variable, which
+ * has its handle. Returns `none_code` if the variable or the handle is NULL. */
 static inline int amg_handle_free(void *ret_handle, int none_code)
 {
     void *object = NULL;
@@ -260,13 +260,13 @@ int amg_sync_free(const char *call, void *ret_handle, int none_code,
     int busy_code, bool (*is_idle)(void *object));
 
 /* The body of a getter: AMG_GET(ABT_ERR_INV_POOL, pool, id, POOL->id) stores
- * POOL->id in `*id` if neither `pool` nor `id` is NULL, and is an ABT code. */
+ * POOL->id in `*id` if `pool` and `id` are not NULL and returns an ABT code. */
 #define AMG_GET(none_code, object, out, value)                                 \
     ((object) == NULL   ? (none_code)                                          \
         : (out) == NULL ? ABT_ERR_INV_ARG                                      \
                         : (*(out) = (value), ABT_SUCCESS))
 
-/* The body of a setter: sets a member of the object, unless that is NULL. */
+/* The body of a setter: sets a member of `object`, unless `object` is NULL. */
 #define AMG_SET(none_code, object, member, value)                              \
     ((object) == NULL ? (none_code) : ((object)->member = (value), ABT_SUCCESS))
 

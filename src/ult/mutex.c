@@ -11,24 +11,24 @@
 
 /* States of a mutex:
  *          lock              unlock
- *   FREE -------> HELD ------------> FREE      one exchange each, no `lock`
+ *   FREE -------> HELD ------------> FREE      one exchange each, lock-free
  *   HELD --(lock)--> WANTED --(unlock)--> PASSED --(lock)--> HELD or WANTED
  *                    WANTED --(unlock to a late waiter)----> HELD or WANTED
  *
  * The other edges are made under `lock`. An unlock to PASSED unparks the oldest
- * waiter, unless an unparked one has yet to run, but does not reserve the
- * mutex: other threads may acquire it first, as a hand-over each time would
- * cost a switch. An unparked waiter that finds the mutex taken is late, and
- * goes to the front of the queue; the next unlock hands the mutex to that
- * waiter, so none starves. A PASSED mutex is acquired under `lock`: so the next
- * holder, which may free the mutex, knows that the former holder has left. */
+ * waiter, unless another unparked waiter has not run yet. Other threads may
+ * acquire the mutex first, because a hand-over at each unlock would cost a
+ * switch. An unparked waiter that finds the mutex taken is late, and goes to
+ * the front of the queue; the next unlock hands the mutex to that waiter, so
+ * none starves. A PASSED mutex is acquired under `lock`: so the next holder,
+ * which may free the mutex, knows that the former holder has left. */
 
 enum {
-    /* Polls of an OS thread, about 1 us, before it sleeps: a sleep and a
+    /* Polls (about 1 us) of an OS thread before its sleep: a sleep and a
      * wake-up take longer than most critical sections. */
     LOOKS = 40,
-    /* Polls of ABT_mutex_spinlock(), about 100 us, before the caller waits like
-     * ABT_mutex_lock(): the holder may need the caller's core. */
+    /* Polls (about 100 us) of ABT_mutex_spinlock(), before the caller waits as
+     * in ABT_mutex_lock(): the holder may need the caller's core. */
     SPINLOCK_LOOKS = 4000,
 };
 
@@ -223,8 +223,8 @@ static bool mutex_is_held_by_caller(const struct ABT_mutex_opaque *mutex)
            (!mutex->is_recursive || is_owner(mutex));
 }
 
-/* For waiters of a condition: unlocks a mutex that the caller holds, also if
- * locked repeatedly. Returns the depth that mutex_lock_all() restores. */
+/* For waiters of a condition: undoes all locks of a mutex by the caller.
+ * Returns the depth that mutex_lock_all() restores. */
 static unsigned mutex_unlock_all(ABT_mutex mutex)
 {
     const unsigned depth = mutex->depth;
@@ -451,7 +451,7 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
  * ABT_cond_free() waits until the signaled ones have done so. */
 
 /* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
- * its creator, or by the program whose memory has it. The lock guards all. */
+ * its creator, or by the program whose memory has it. `lock` guards it all. */
 struct ABT_cond_opaque {
     uint64_t kind; /* 0, as there is only one kind */
     struct amg_lock lock;
@@ -471,7 +471,7 @@ struct cond_waiter {
     bool returns; /* has a deadline: touches the condition after the unpark */
 };
 
-/* Enters the queue; false: threads wait with another mutex. */
+/* Enters the queue; false: other threads wait there with another mutex. */
 static bool cond_enter(ABT_cond cond, ABT_mutex mutex, struct cond_waiter *self)
 {
     bool is_ours = false;
@@ -554,8 +554,8 @@ static int cond_wait(
     return is_signaled ? ABT_SUCCESS : ABT_ERR_COND_TIMEDOUT;
 }
 
-/* Removes the first waiter from the queue, and signals it; a parked one goes to
- * `taken`, for amg_waiters_wake(). False: no waiter. */
+/* Removes the first waiter from the queue and signals that waiter. If parked,
+ * the waiter goes to `taken`, for amg_waiters_wake(). False: no waiter. */
 static bool cond_signal_locked(ABT_cond cond, struct amg_waiters_taken *taken)
 {
     struct amg_waiter *waiter = amg_waiters_pop(&cond->waiters);
@@ -582,7 +582,7 @@ int ABT_cond_create(ABT_cond *newcond)
     return amg_handle_create(newcond, sizeof(struct ABT_cond_opaque));
 }
 
-/* Is the queue empty? If so, waits until signaled waiters have left, too. */
+/* Is the queue empty? If so, first waits until signaled waiters have left. */
 static bool cond_is_idle(void *object)
 {
     ABT_cond cond = object;

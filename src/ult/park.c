@@ -227,7 +227,7 @@ void amg_timeout_inherit(void)
 
 #define NS_PER_S 1000000000ull
 
-/* Polls before the futex call: they take 1 to 2 us, as long as that call. */
+/* Polls before the futex call: all take 1 to 2 us, as long as the call does. */
 enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */
@@ -291,7 +291,7 @@ struct park_timeout {
     struct amg_timeout timeout;
     struct amg_waiter *waiter;
     struct amg_lock *lock;
-    bool has_come; /* has ended the park; set before the unpark */
+    bool has_come; /* the timeout has ended the park; set before the unpark */
 };
 
 static void park_expire(struct amg_timeout *timeout)
@@ -322,7 +322,7 @@ bool amg_park_until(
         return false;
     }
     /* NOTE(why): sets the timeout while `lock` is held. park_expire() takes
-     * `lock`, so cannot wake the thread before the thread has left its stack.
+     * `lock`, so it cannot wake the thread before the thread left its stack.
      * No deadlock: park_expire() runs without the lock of the timeouts. */
     if (waiter->ult != NULL &&
         amg_timeout_set(&park.timeout, deadline_ns, park_expire)) {

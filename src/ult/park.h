@@ -69,8 +69,8 @@ bool amg_park_until(
  * does, but without a waiter: amg_ult_make_ready() unparks `self`. */
 void amg_park_biased(struct amg_ult *self, struct amg_bias *lock);
 
-/* Check a time of CLOCK_REALTIME that the program gave, and convert the time to
- * amg_clock_ns(). */
+/* The first function checks a CLOCK_REALTIME time that the program gave, the
+ * second converts the time to amg_clock_ns(). */
 bool amg_timespec_is_valid(const struct timespec *abstime);
 uint64_t amg_timespec_deadline_ns(const struct timespec *abstime);
 
@@ -91,8 +91,8 @@ struct ABT_mutex_opaque {
     struct amg_lock lock; /* guards is_waking, waiters; `word` if >= WANTED */
     bool is_waking;       /* an unparked waiter has not tried `word` yet */
     struct amg_list waiters;
-    /* Of a recursive mutex: the holder, which alone writes `owner`, and the
-     * number of further locks by the holder. */
+    /* Recursive mutex: id of the holder, which alone writes `owner`, and number
+     * of locks by the holder beyond the first. */
     _Atomic(uintptr_t) owner;
     unsigned depth;
 };

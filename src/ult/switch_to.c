@@ -18,7 +18,7 @@
 #include "ult/switch.h"
 #include "ult/waiters.h"
 
-/* More bytes than struct amg_ult and the color of its stack take. */
+/* More bytes than struct amg_ult and the offset `color` of stack.c take. */
 enum { OWN_LEN = 4096 };
 
 void amg_ult_destroy(struct amg_ult *ult)
@@ -31,7 +31,7 @@ void amg_ult_destroy(struct amg_ult *ult)
         amg_ready_pool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
-        /* Asked late: a function of the program may have switched xstreams. */
+        /* Asked late: the program's destructors may have switched xstreams. */
         local = amg_xstream_local_self();
         amg_stack_free(local == NULL ? NULL : &local->stacks, stack);
         return;
@@ -167,8 +167,8 @@ static bool may_switch_directly(const struct amg_ult *self)
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
 }
 
-/* The pool of `self`, if this xstream's scheduler is built-in, has only that
- * built-in pool, and no request or migration is pending. Else NULL. */
+/* The built-in pool of `self`, if it is the only pool of the built-in scheduler
+ * that runs `self`, and no request or migration is pending; else NULL. */
 static struct amg_ready_pool *only_pool(
     const struct amg_xstream_local *local, const struct amg_ult *self)
 {
@@ -186,7 +186,7 @@ static struct amg_ready_pool *only_pool(
 }
 
 /* Pops the next thread when `self` leaves its stack. If `self` blocks, counts
- * `self` as blocked already here, as no unpark comes before `self` has left. */
+ * `self` as blocked here already: no unpark comes before `self` has left. */
 static struct amg_ult *next_pop(const struct amg_xstream_local *local,
     const struct amg_ult *self, enum amg_switch_action action)
 {
@@ -279,7 +279,7 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* About 20 us, the time in which an idle core wakes a thread. */
+/* Yields that take about 20 us, the time for an idle core to wake a thread. */
 enum { PRIMARY_YIELDS = 64 };
 
 /* Returns main(), which this xstream has popped, to main()'s own xstream, and
@@ -321,7 +321,7 @@ static void run_one(struct amg_xstream_local *local, struct amg_ult *ult)
 
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult)
 {
-    /* Stays valid: a scheduler does not change its OS thread in a switch. */
+    /* Stays valid: no switch moves a scheduler to another OS thread. */
     struct amg_xstream_local *local = amg_xstream_local_self();
 
     AMG_ASSERT(local != NULL && local->xstream == xstream);
@@ -436,8 +436,8 @@ static struct amg_ult *ult_place(struct amg_stack *stack)
     return ult;
 }
 
-/* Resets the struct of an ended thread for a new thread on that stack. An ended
- * thread is in no list and no pool, and has no unit and no keys. */
+/* Resets the struct of a freed thread for a new thread on the same stack. A
+ * freed thread is in no list and no pool, and has no unit and no keys. */
 static void ult_renew(struct amg_ult *ult)
 {
     AMG_ASSERT(ult->unit == NULL && amg_ult_is_in(ult, NULL));

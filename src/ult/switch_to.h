@@ -15,14 +15,14 @@ struct amg_ult_spec {
     const struct amg_thread_attr *attr; /* NULL: the defaults */
 };
 
-/* Creates a thread, which is NEW and in no pool. NULL: no memory, logged. */
+/* Creates a thread, which is NEW and in no pool. NULL: no memory (logged), a
+ * stack_len above SIZE_MAX / 2, or no unit of a user-defined pool. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
 /* Frees a thread that has ended, or never ran; called by another thread. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* Resets an ended thread, which its new pool has adopted, to the state after
- * create, but leaves amg_ult_state() ENDED. */
+/* Resets an ended thread, which its new pool has adopted; it stays ENDED. */
 void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Switches to the next ready thread of this xstream, or to the scheduler. For
@@ -31,8 +31,8 @@ void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 void amg_ult_switch(
     struct amg_ult *self, enum amg_switch_action action, struct amg_lock *held);
 
-/* Lets the ready threads of this xstream run first; returns at once if its only
- * pool is empty. */
+/* Lets the ready threads of this xstream run first; returns at once if the
+ * xstream has only one pool, and the pool is empty. */
 void amg_ult_yield(struct amg_ult *self);
 
 /* Switches to `to`, a thread that the caller has removed from its pool or a
@@ -61,7 +61,7 @@ void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
 /* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns the
  * thread of main() if another xstream has popped that thread, which runs only
- * on its own OS thread: the scheduler runs main() next. Else NULL. */
+ * on its own OS thread: the scheduler has to run main() next. Else NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

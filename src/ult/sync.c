@@ -83,7 +83,7 @@ static inline int event_wait(
 }
 
 /* Has the event no waiters? Called before a free. Takes the lock so that the
- * setter has left. `object`: an event, or a future, which begins with one. */
+ * setter has left. `object`: an event, or the future that begins with it. */
 static bool event_is_idle(void *object)
 {
     struct event *event = object;
@@ -215,8 +215,8 @@ int ABT_eventual_set(ABT_eventual eventual, void *value, int nbytes)
     amg_lock_unlock(&eventual->event.lock);
     amg_waiters_wake(taken);
     return AMG_CONTRACT(!was_ready,
-               "the eventual %p is set already; ABT_eventual_reset() comes "
-               "before the next",
+               "the eventual %p is set already; call ABT_eventual_reset() "
+               "before you set it again",
                (void *)eventual)
                ? ABT_SUCCESS
                : ABT_ERR_EVENTUAL;
@@ -326,12 +326,12 @@ int ABT_future_reset(ABT_future future)
  * barrier after the unpark: the barrier may be freed. */
 struct ABT_barrier_opaque {
     struct amg_lock lock;
-    uint32_t cap;   /* callers that the barrier is for */
-    uint32_t count; /* callers that have come */
+    uint32_t cap;   /* number of callers that the barrier waits for */
+    uint32_t count; /* number of callers that wait */
     struct amg_list waiters;
 };
 
-/* Sets the number of callers, unless `cap` is 0. False: callers wait. */
+/* Sets the number of callers, unless `cap` is 0. False: threads wait. */
 static bool barrier_set(ABT_barrier self, uint32_t cap)
 {
     bool is_empty = false;
@@ -344,7 +344,7 @@ static bool barrier_set(ABT_barrier self, uint32_t cap)
     return is_empty;
 }
 
-/* `keeps_stream`: blocks the OS thread of the caller, and so its xstream. */
+/* `keeps_stream`: the caller blocks its OS thread, and so its whole xstream. */
 static void barrier_wait(ABT_barrier self, bool keeps_stream)
 {
     struct amg_waiters_taken taken;
@@ -463,9 +463,9 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
  * its creator, or by the program whose memory has it. `lock` guards all fields.
  *
  * A reader may lock while readers hold the lock, even if a writer waits: so a
- * reader may lock again, as programs do. When a writer unlocks, all waiting
- * readers go first; when the last reader unlocks, the oldest waiting writer.
- * The lock is handed over: an unparked waiter holds the lock. */
+ * reader may lock again, as programs do. An unlock that frees the lock hands
+ * the lock to all waiting readers, or, if no reader waits, to the oldest
+ * waiting writer: an unparked waiter holds the lock. */
 struct ABT_rwlock_opaque {
     uint64_t kind; /* 0, as there is only one kind */
     struct amg_lock lock;

@@ -80,7 +80,7 @@ static struct value *value_add(struct values *values)
 }
 
 /* Sets the value of a key; `value` NULL removes the key. `type`: one of
- * ABT_POOL_CONFIG_* or ABT_SCHED_CONFIG_*. `none_code`: `config` is NULL. */
+ * ABT_POOL_CONFIG_*, ABT_SCHED_CONFIG_*. `config` NULL: returns `none_code`. */
 static int config_set(
     void *config, int none_code, int key, int type, const void *value)
 {
@@ -108,7 +108,7 @@ static int config_set(
 }
 
 /* Gets the type and the value of a key; `ret_type` and `ret_value` may be NULL.
- * ABT_ERR_INV_ARG: the key has no value; `none_code`: `config` is NULL. */
+ * Returns `none_code` if `config` is NULL, ABT_ERR_INV_ARG if none is set. */
 static int config_get(
     const void *config, int none_code, int key, void *ret_type, void *ret_value)
 {
@@ -202,7 +202,7 @@ int ABT_sched_config_set(ABT_sched_config config, int idx,
     return config_set(config, ABT_ERR_INV_SCHED_CONFIG, idx, (int)type, val);
 }
 
-/* Sets `var` to the next argument in the list. Returns an ABT code. */
+/* Sets `var` in `config` to the list's next argument. Returns an ABT code. */
 static int value_read(
     ABT_sched_config config, ABT_sched_config_var var, va_list *list)
 {

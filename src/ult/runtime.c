@@ -30,8 +30,8 @@
  * a fault occurs again when the handler returns, and the handler raises again a
  * signal that a process sent. So the kernel delivers the signal with the flags
  * of the previous action. From then on no overrun is reported until the runtime
- * is opened again. The program may have replaced this handler by one that calls
- * this one. If the runtime is opened after that, the program's handler becomes
+ * is opened again. The program may have set a handler that calls this handler.
+ * If the runtime is opened after that, the program's handler becomes
  * `action_before`, and the two handlers would call each other for ever. So if
  * `action_before` is in place, this handler restores the default action. */
 
@@ -39,7 +39,7 @@ static struct sigaction action_before;
 
 enum { LINE_CAP = 320 };
 
-/* The calling thread, if `address` lies in the guard of its stack, or NULL. */
+/* The calling thread, if `address` lies in its stack's guard page, or NULL. */
 static const struct amg_ult *overrun_of(uintptr_t address)
 {
     const struct amg_ult *ult = amg_ult_current();
@@ -112,7 +112,7 @@ static void guard_close(void)
 static struct {
     struct amg_lock lock; /* guards count, inherited and is_closing */
     unsigned count;       /* calls of ABT_init() not finalized yet */
-    unsigned inherited;   /* calls of the parent, not finalized here yet */
+    unsigned inherited;   /* `count` of fork()'s parent, not finalized here */
     bool is_closing;      /* the last ABT_finalize() is under way */
     struct amg_xstream *xstream;
     struct amg_ult *primary; /* changed without the lock if is_closing */

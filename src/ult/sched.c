@@ -540,8 +540,8 @@ int ABT_sched_free(ABT_sched *sched)
         return ABT_ERR_INV_SCHED;
     if (atomic_load_explicit(&known->is_used, memory_order_acquire)) {
         AMG_LOG_ERROR("ult",
-            "ABT_sched_free: a stream or a pool uses the scheduler; free that "
-            "first%s",
+            "ABT_sched_free: a stream or a pool uses the scheduler; first free "
+            "that stream, or let the scheduler end in that pool%s",
             known->is_automatic ? ", which frees the scheduler as well" : "");
         return ABT_ERR_SCHED;
     }

@@ -28,7 +28,7 @@ static struct amg_lock stacks_lock AMG_LOCK_KEPT;
 static struct {
     size_t default_len;
     unsigned kept;
-    /* The lock guards `shared` and `next_color`. */
+    /* stacks_lock guards `shared` and `next_color`. */
     struct amg_stack_cache shared;
     unsigned next_color;
 } stacks;
@@ -80,7 +80,7 @@ static struct amg_stack *cache_pop(struct amg_stack_cache *cache)
     return stack;
 }
 
-/* Keeps a stack; false: the cache is full. */
+/* Puts a stack into a cache; false: the cache is full. */
 static bool cache_push(
     struct amg_stack_cache *cache, struct amg_stack *stack, unsigned cap)
 {
@@ -92,7 +92,7 @@ static bool cache_push(
     return true;
 }
 
-/* Takes a stack out of the shared cache, or NULL. */
+/* Takes a stack out of the shared cache; NULL: the cache is empty. */
 static struct amg_stack *shared_pop(void)
 {
     struct amg_stack *stack = NULL;

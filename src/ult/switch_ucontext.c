@@ -10,8 +10,8 @@
 #include "base/assert.h"
 #include "ult/switch.h"
 
-/* makecontext() passes int arguments only: two of them have the address of this
- * struct, which has the function and its argument. */
+/* makecontext() passes int arguments only. Two arguments carry the address of
+ * this struct, which has the function and its argument. */
 struct ucontext_frame {
     ucontext_t context; /* first: its address is the frame's */
     void (*entry)(void *arg);

@@ -103,7 +103,7 @@ static void unit_destroy(struct unit *unit)
     amg_mem_free(unit);
 }
 
-/* Has the thread the unit that the pool needs? A built-in pool needs none. */
+/* Has the thread the unit that the pool needs, or none for a built-in pool? */
 static bool unit_fits(
     const struct amg_ready_pool *pool, const struct amg_ult *ult)
 {

@@ -30,8 +30,8 @@ static struct amg_xstream *listed_of(struct amg_link *link)
     return amg_container_of(link, struct amg_xstream, link);
 }
 
-/* The link before which an xstream of that rank is inserted; NULL: the rank is
- * in use. A negative `*rank` becomes the lowest free rank. */
+/* The link before which an xstream of that rank has to be inserted; NULL: the
+ * rank is in use. A negative `*rank` becomes the lowest free rank. */
 static struct amg_link *place_of_locked(int *rank)
 {
     bool is_any = *rank < 0;
@@ -176,7 +176,7 @@ static void xstream_discard(struct amg_xstream *xstream, bool is_made_for_it)
 {
     AMG_ASSERT(xstream->is_primary || amg_xstream_has_ended(xstream));
     if (!xstreams_remove(xstream))
-        return; /* inherited: kept, as its pools have threads of the parent */
+        return; /* of a fork()'s parent: its pools have threads of the parent */
     amg_sched_release(amg_xstream_sched(xstream), is_made_for_it, NULL);
     amg_mem_free(xstream);
 }
@@ -321,7 +321,7 @@ static void request_make(struct sched_request *request)
 }
 
 /* Makes the request if the xstream has that scheduler. Called with the list of
- * xstreams locked, so that nobody frees an xstream that the request ends. */
+ * xstreams locked, so that no joiner frees an xstream that the request ends. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
     struct sched_request *request = arg;
@@ -340,7 +340,7 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
     if (request.sched == NULL)
         return ABT_ERR_INV_SCHED;
     if (!amg_xstreams_each(request_visit, &request))
-        /* The scheduler runs in a thread of a pool, or does not run yet. */
+        /* The scheduler runs in a thread of a pool, or in no xstream. */
         request_make(&request);
     AMG_TEST_POINT("sched.asked");
     amg_sleeper_wake(&request.claim);
@@ -566,7 +566,7 @@ int ABT_xstream_is_primary(ABT_xstream xstream, ABT_bool *is_primary)
 }
 
 /* NOTE(why): makes the system call with the lock held, so that the OS thread
- * `tid` cannot end meanwhile: another thread could get the same id. */
+ * `tid` cannot end meanwhile: a new thread could get the same id. */
 static int xstream_bind(
     struct amg_xstream *xstream, const struct amg_cpuset *cpus)
 {

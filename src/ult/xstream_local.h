@@ -17,8 +17,8 @@ struct amg_stack {
     size_t len;
     struct amg_fibre fibre;
     unsigned color; /* number of the offset at the upper end; see stack.c */
-    /* The struct at the upper end, which the next thread on this stack uses
-     * again; NULL: the stack had no thread yet. */
+    /* Struct of the thread, at the upper end, which the next thread on this
+     * stack uses again; NULL: the stack has had no thread yet. */
     struct amg_ult *ult;
 };
 
@@ -36,7 +36,7 @@ void amg_stacks_close(void);
 
 /* Default size of a stack. */
 size_t amg_stack_default_len(void);
-/* Most free stacks that the cache of an xstream keeps. */
+/* Maximum number of free stacks in the cache of an xstream. */
 unsigned amg_stack_cache_cap(void);
 
 /* A stack of at least `len` bytes; NULL: no memory, logged. `cache`: the cache
@@ -47,8 +47,8 @@ void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
 /* Moves all stacks of an xstream that ends to the shared cache. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
-/* Memory for an object of `len` bytes at the upper end of a stack; the thread
- * uses the memory below. */
+/* Memory for an object of `len` bytes at the upper end of a stack; the thread's
+ * frames use the memory below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 
 /* State of an xstream. Other threads use only own, xstream and is_own_ready. */
@@ -62,7 +62,7 @@ struct amg_xstream_local {
      * began. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *scheduler; /* of the primary xstream; else NULL */
+    struct amg_ult *scheduler; /* main scheduler, if primary; else NULL */
     void *signal_stack; /* NULL: the OS thread had a signal stack before */
     /* main() is ready, and another xstream has popped main(). */
     atomic_bool is_own_ready;
@@ -80,9 +80,9 @@ void amg_xstream_local_leave(void);
 /* amg_xstream_local_self() as a call, for machines other than x86-64. */
 struct amg_xstream_local *amg_xstream_local_far(void);
 
-/* The state of the calling OS thread; NULL: the OS thread is of no xstream. No
- * caller keeps the result over a switch of threads, and no compiler may merge
- * two calls: after a switch another OS thread may run the caller. */
+/* The state of the calling OS thread; NULL: the OS thread belongs to no
+ * xstream. No caller keeps the result over a switch of threads, and no compiler
+ * may merge two calls: after a switch another OS thread may run the caller. */
 static inline struct amg_xstream_local *amg_xstream_local_self(void)
 {
 #if defined(__x86_64__) && !defined(__ILP32__)

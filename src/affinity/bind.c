@@ -29,7 +29,7 @@ static struct amg_lock process_lock AMG_LOCK_KEPT;
 /* Publishes `process_binding`: release store after the binding was read,
  * acquire load before its use. */
 static atomic_bool process_is_read;
-/* Set by the first refusal; later ones, of the same cause, are not logged. */
+/* Set when the first refusal is logged; later refusals are not logged. */
 static atomic_bool has_warned;
 
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set)
@@ -75,7 +75,7 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
 
 /* The union of the places of all OpenMP threads, which is the binding that the
  * launcher gave. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not
- * asked, since the question may make that runtime bind the calling thread. */
+ * asked, since these calls may make that runtime bind the calling thread. */
 static void openmp_places(struct amg_cpuset *ret_set)
 {
     int (*const count)(void) =

@@ -6,7 +6,7 @@
 #include "affinity/policy.h"
 
 /* The binding that the launcher gave to this process; empty: not known. The
- * first call reads it, and must precede new threads; any thread may call. */
+ * first call, by any thread, has to come before the first thread is rebound. */
 const struct amg_cpuset *amg_bind_process(void);
 
 /* Pins the calling thread to the core of `slot`, or without a core to all cores

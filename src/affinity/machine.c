@@ -61,7 +61,7 @@ static enum distance nic_distance(const struct amg_machine *machine,
     return DISTANCE_FAR;
 }
 
-/* Do two entries of `order` name one device, as "hsn0" and "mlx5_0" may? */
+/* Do two entries of `order` mean one device, as "hsn0" and "mlx5_0" may? */
 static bool is_same_device(const struct amg_machine *machine,
     const uint32_t *order, uint32_t one, uint32_t other)
 {

@@ -25,7 +25,7 @@ struct amg_nic {
     char name[AMG_NIC_NAME_CAP]; /* of the interface or device: "hsn0" */
     char bus[AMG_NIC_NAME_CAP];  /* "0000:81:00.0"; "" unknown */
     struct amg_cpuset near;      /* hardware threads that the NIC is local to */
-    bool is_everywhere;          /* locality unknown: `near` is empty, or all */
+    bool is_everywhere;          /* locality unknown: `near` is empty or full */
 };
 
 /* Owned by the loader; constant once loaded. */

@@ -19,8 +19,8 @@ static bool map_range(
     return false;
 }
 
-/* Sets the usable cpus: those that the cgroup allows; without a topology, those
- * that some rank is bound to, because all ranks know the bindings. */
+/* Sets the usable cpus: the cpus that the cgroup allows; without a topology,
+ * the cpus of all bindings, because all ranks know the bindings. */
 static void usable_find(struct amg_node_map *map)
 {
     const struct amg_machine *machine = map->machine;
@@ -145,8 +145,8 @@ static void groups_fill(struct amg_node_map *map)
     }
 }
 
-/* Marks the hardware threads that the program threads of each group are
- * expected on: the first one of each core, then the second one. */
+/* Marks the hardware threads where program threads of each group are expected:
+ * the first hardware thread of each core, then the second of each core. */
 static void busy_mark(struct amg_node_map *map)
 {
     const struct amg_pu *pus = map->machine->pus;

@@ -7,9 +7,10 @@
  *
  * The policy goes level by level: first it places the threads that find an idle
  * core in the bindings of their group, last the threads whose only idle cores
- * are far away. So no rank takes a core that is near to another rank. Within a
- * level the ranks choose in their order, unused cores first. A thread that
- * finds no idle core shares a core, as the thread mostly sleeps. */
+ * are far away. So ranks near a core choose before ranks that are far from it.
+ * Within a level the ranks choose in their order. At the last level, progress
+ * threads share idle cores, as they mostly sleep. A rank without an idle core
+ * gets a busy core, or, in mode AUTO, no thread. */
 #include "affinity/policy.h"
 
 #include <ctype.h>
@@ -43,11 +44,11 @@ enum nearness {
     LEVEL_NUMA,
     LEVEL_ANY,
     LEVEL_FOREIGN, /* idle, on a core where another group computes */
-    LEVEL_SHARED,  /* idle as above, but library threads may be there already */
+    LEVEL_SHARED,  /* any of these, also if library threads are there already */
     LEVELS
 };
 
-/* The choice for one thread. */
+/* The place chosen for one thread. */
 struct pick {
     uint16_t index; /* of the hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
@@ -62,7 +63,7 @@ struct seeker {
     uint16_t group;
     struct amg_cpuset binding;
     uint64_t nodes;           /* NUMA nodes of `binding`, as bits */
-    struct amg_cpuset caches; /* numbers of last level caches of `binding` */
+    struct amg_cpuset caches; /* last level caches of `binding`, by number */
 };
 
 static void seeker_init(
@@ -125,7 +126,7 @@ static enum amg_slot_rule rule_of(enum nearness level)
     return (enum amg_slot_rule)rules[level];
 }
 
-/* The ranks that a thread on a hardware thread would disturb. */
+/* Whose program a progress thread on a hardware thread would slow down. */
 enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
 
 static enum harm harm_of(const struct amg_node_map *map,
@@ -138,9 +139,9 @@ static enum harm harm_of(const struct amg_node_map *map,
     return group == seeker->group ? HARMS_ITSELF : HARMS_OTHERS;
 }
 
-/* Order of otherwise equal hardware threads: the last core of a binding first,
- * since programs fill a binding from the first core on; other cores from the
- * first core on; in a core, the first idle hardware thread comes first. */
+/* Order of otherwise equal hardware threads. In the bindings of a group, the
+ * last core comes first: programs fill a binding from the first core on.
+ * Elsewhere, the first core comes first, and within a core the first thread. */
 static uint64_t turn_of(
     const struct amg_node_map *map, uint32_t index, enum nearness level)
 {
@@ -183,7 +184,7 @@ static enum nearness level_for(const struct amg_node_map *map,
     return harm_of(map, seeker, pu) == HARMS_OTHERS ? LEVEL_FOREIGN : place;
 }
 
-/* Is the hardware thread idle, for the library threads of that group? */
+/* Is the hardware thread idle, and open to library threads of that group? */
 static bool map_is_idle(
     const struct amg_node_map *map, unsigned index, uint16_t group)
 {
@@ -304,7 +305,7 @@ static bool run_read(const char **text, struct cpu_list *list)
     return true;
 }
 
-/* NULL is "auto". */
+/* Parses the user's list; `text` NULL means "auto". */
 static void list_parse(const char *text, struct cpu_list *list)
 {
     const char *at = text;
@@ -331,8 +332,8 @@ static void list_parse(const char *text, struct cpu_list *list)
 struct placing {
     struct amg_node_map map;
     struct cpu_list list;
-    bool has_progress;    /* ranks may have progress threads */
-    bool is_auto;         /* a rank that finds nothing idle gets no thread */
+    bool has_progress;    /* the mode allows progress threads */
+    bool is_auto;         /* a rank that finds no idle cpu gets no thread */
     bool has_pick;        /* the asking rank has a thread */
     struct pick progress; /* place of that thread */
     uint64_t placed[RANKS_KNOWN / 64];
@@ -350,7 +351,7 @@ static void keep(struct placing *placing, uint32_t rank, struct pick pick)
     placing->progress = pick;
 }
 
-/* The cpu that the user named; PICK_NOWHERE: none, or it is not allowed. */
+/* The allowed cpu that the user named for the rank; or PICK_NOWHERE. */
 static struct pick named_pick(const struct placing *placing, uint32_t rank)
 {
     const struct cpu_list *list = &placing->list;
@@ -405,7 +406,6 @@ static void level_place(struct placing *placing, enum nearness level)
     }
 }
 
-/* Places the thread of each rank. */
 static void progress_place(struct placing *placing)
 {
     named_place(placing);
@@ -501,7 +501,7 @@ static void mode_answer(
                                                     : "idle core");
 }
 
-/* The rule that chose the slot, and a drawback of the slot. */
+/* Names the rule that chose the slot, and a drawback of a named core. */
 static const char *slot_reason(const struct amg_node_map *map, struct pick pick)
 {
     if (pick.index == AMG_NO_PU)

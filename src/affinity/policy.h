@@ -8,10 +8,10 @@
 #include "amalgam_progress.h"
 
 /* Ranks with overlapping bindings form a group: their threads may be on any
- * hardware thread of the union. A rank that does not state its number of
- * threads counts as a thread on each core of an exclusive binding, or as one
- * thread in a shared binding. The map spreads the program threads over the
- * first hardware threads of all cores, then over the second ones. */
+ * hardware thread of these bindings. A rank that does not state its number of
+ * threads counts as one thread per core if it is alone in its group, else as
+ * one thread. The map spreads the program threads of a group over the first
+ * hardware threads of all cores, then over the second ones. */
 
 /* The rule that chose the place of a rank's thread; best first. An idle core of
  * the group comes before an idle sibling of a busy core, because a thread that
@@ -19,20 +19,20 @@
 enum amg_slot_rule {
     AMG_SLOT_CHOSEN,   /* the user named the core */
     AMG_SLOT_CORE,     /* an idle core in the bindings of the rank's group */
-    AMG_SLOT_SIBLING,  /* an idle hardware thread in these bindings */
-    AMG_SLOT_NIC,      /* bound to no rank, near the NIC */
-    AMG_SLOT_NUMA,     /* bound to no rank, of a NUMA node of the binding */
-    AMG_SLOT_ANY,      /* bound to no rank, elsewhere */
-    AMG_SLOT_LAST,     /* none idle: the last core of the rank's binding */
+    AMG_SLOT_SIBLING,  /* an idle hardware thread of a busy core there */
+    AMG_SLOT_NIC,      /* in no rank's binding, near the NIC */
+    AMG_SLOT_NUMA,     /* in no rank's binding, on a NUMA node of this rank's */
+    AMG_SLOT_ANY,      /* in no rank's binding, elsewhere */
+    AMG_SLOT_LAST,     /* no cpu is idle: the least used cpu of the binding */
     AMG_SLOT_UNPINNED, /* wherever the process may run */
     AMG_SLOT_RULES
 };
 
-/* A rank of the node. Plain bytes: ranks exchange it. */
+/* A rank of the node. Plain bytes, as the ranks exchange this struct. */
 struct amg_affinity_rank {
-    struct amg_cpuset binding; /* when its process started */
+    struct amg_cpuset binding; /* of the process when it started */
     uint32_t rank;             /* number in the job */
-    uint32_t threads; /* of its program (OMP_NUM_THREADS); 0: not known */
+    uint32_t threads; /* of the program (OMP_NUM_THREADS); 0: not known */
 };
 
 /* Input of the policy. Owned by the caller, and only read. */
@@ -45,9 +45,9 @@ struct amg_affinity_ask {
                          * to: only the user may choose such a core */
     const char *nic;    /* NIC to other nodes; NULL: no other nodes */
     /* Fields of struct amalgam_progress_options, with the environment applied.
-     * The policy assumes that all ranks of the node have equal ones. */
+     * The policy assumes that all ranks of the node have equal values. */
     enum amalgam_progress progress;
-    bool is_mercury; /* AUTO means ASSIST, not THREAD */
+    bool is_mercury; /* no option: AUTO means ASSIST, not THREAD */
     const char *progress_cpus;
 };
 
@@ -59,7 +59,7 @@ struct amg_core_slot {
     bool is_dedicated; /* no other thread uses the cpu: the thread may spin */
     uint32_t sharers;  /* library threads on the cpu, including this thread */
     enum amg_slot_rule rule;
-    const char *reason; /* a literal: the rule, as "idle core" */
+    const char *reason; /* a literal that names the rule: "idle core" */
 };
 
 /* Result of the policy. */
@@ -67,13 +67,13 @@ struct amg_placement {
     enum amalgam_progress progress; /* never AUTO */
     char reason[AMG_REASON_CAP];    /* why `progress` is that mode */
     bool is_oversubscribed;    /* the rank's group has more program threads than
-                                * hardware threads: waits must not spin */
+                                * hardware threads: a wait must not spin */
     struct amg_core_slot slot; /* of the progress thread, if there is one */
-    char notes[AMG_NOTES_CAP]; /* for the log, where `progress_cpus` is invalid
-                                * or too short for all ranks; else "" */
+    char notes[AMG_NOTES_CAP]; /* for the log, if `progress_cpus` is invalid or
+                                * names too few cpus for this rank; else "" */
 };
 
-/* Is there a progress thread in that mode? */
+/* Has a class a progress thread in that mode? */
 static inline bool amg_policy_has_thread(enum amalgam_progress progress)
 {
     return progress == AMALGAM_PROGRESS_ASSIST ||
@@ -90,48 +90,48 @@ void amg_policy_place(
 enum { AMG_NO_GROUP = UINT16_MAX, AMG_NO_PU = UINT16_MAX };
 
 enum amg_pu_use_kind {
-    AMG_PU_OUT,     /* not used, unless the user names the cpu */
-    AMG_PU_BUSY,    /* a program runs there */
+    AMG_PU_OUT,     /* not for the library, unless the user names the cpu */
+    AMG_PU_BUSY,    /* a program thread is expected there */
     AMG_PU_SIBLING, /* idle, on a core where a program runs */
-    AMG_PU_CORE,    /* of an idle core of a group's binding */
-    AMG_PU_FREE     /* bound to no rank */
+    AMG_PU_CORE,    /* in a group's bindings, on an idle core */
+    AMG_PU_FREE     /* in no rank's binding */
 };
 
 /* A hardware thread, in the order of the machine. */
 struct amg_pu_use {
     uint16_t group; /* index of its group's first pu; or AMG_NO_GROUP */
-    uint16_t used;  /* threads of the library on it */
+    uint16_t used;  /* number of library threads placed there */
     uint8_t order;  /* number among the pus of its group on its core */
     uint8_t kind;   /* enum amg_pu_use_kind */
 };
 
 struct amg_group {
-    uint32_t threads; /* threads of the programs of its ranks */
+    uint32_t threads; /* program threads of all its ranks */
     uint32_t ranks;
-    uint32_t silent; /* ranks that do not say how many threads they run */
+    uint32_t silent; /* ranks whose number of threads is not known */
     uint16_t pus;
     uint16_t cores;
-    bool is_unknown; /* the binding of some of its ranks is not known */
+    bool is_unknown; /* the binding of one of its ranks is not known */
 };
 
-/* Plain data of 33 KiB, for the stack of the caller. */
+/* Plain data of 32 KiB, for the stack of the caller. */
 struct amg_node_map {
     const struct amg_affinity_ask *ask;
     const struct amg_machine *machine;
-    const struct amg_nic *nic; /* of the ask; NULL: none, or near to all cpus */
+    const struct amg_nic *nic; /* ask->nic; NULL: none, or near to all cpus */
     struct amg_cpuset usable;  /* cpus that any rank may use */
     struct amg_pu_use uses[AMG_CPUS_MAX];  /* in the order of `pus` */
     struct amg_group groups[AMG_CPUS_MAX]; /* by index of a group's first pu */
     uint16_t core_used[AMG_CPUS_MAX];      /* library threads on a core */
     uint16_t core_group[AMG_CPUS_MAX];     /* group that computes on a core,
                                             * or AMG_NO_GROUP */
-    uint16_t index_of[AMG_CPUS_MAX];       /* a cpu's pu, or AMG_NO_PU */
+    uint16_t index_of[AMG_CPUS_MAX];       /* by cpu: its pu, or AMG_NO_PU */
 };
 
 void amg_node_map_init(
     struct amg_node_map *map, const struct amg_affinity_ask *ask);
 
-/* The group of a rank; AMG_NO_GROUP: the machine has no usable cpu. */
+/* The group of a rank; AMG_NO_GROUP: there is no usable cpu. */
 uint16_t amg_node_map_group(const struct amg_node_map *map, uint32_t rank);
 
 /* The usable part of a rank's binding; empty: the binding is not known. */

@@ -49,7 +49,7 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
-/* Value of a variable that told hwloc what to load, for the message: hwloc does
+/* Value of a variable that tells hwloc what to load, for the log: hwloc does
  * not say what failed. */
 static const char *hwloc_variable(const char *name)
 {

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 
-/* Numbers the objects of a kind (cores, packages) in the order of the hardware
- * threads in them, because the hardware threads of an object are adjacent. */
+/* Numbers the objects of a kind (cores, packages) in the order of their
+ * hardware threads. The hardware threads of an object are adjacent. */
 struct numbers {
     hwloc_obj_t last;
     uint32_t count;
@@ -52,7 +52,7 @@ static hwloc_obj_t cache_of(hwloc_obj_t pu)
 }
 
 /* The NUMA node of a hardware thread: the smallest node around it, and of
- * equally small nodes the first (fast memory comes after the usual memory). */
+ * equally small nodes the first (hwloc lists fast memory after the usual). */
 static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
 {
     hwloc_obj_t best = NULL;
@@ -73,8 +73,8 @@ static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
     return best;
 }
 
-/* Numbers beyond the limit become the last number: no known machine has so many
- * nodes. */
+/* Node numbers beyond the limit become the last number: no known machine has so
+ * many nodes. */
 static uint16_t numa_cut(uint16_t number)
 {
     return number < AMG_NUMA_MAX ? number : AMG_NUMA_MAX - 1;
@@ -171,12 +171,12 @@ static void nics_read(hwloc_topology_t topology, struct amg_machine *machine)
     }
     if (left_out > 0)
         AMG_LOG_WARNING("cls",
-            "this machine has %u NICs more than the %u that are looked at",
+            "%u NICs of this machine are ignored: the limit is %u NICs",
             left_out, AMG_NICS_MAX);
 }
 
-/* Warns where hwloc could not use one of the variables below, and silently
- * loaded this machine instead. */
+/* Warns if hwloc could not use a variable of `names`, and silently loaded this
+ * machine instead. */
 static void env_check(hwloc_topology_t topology)
 {
     static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC"};
@@ -253,7 +253,7 @@ hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     if (source == AMG_TOPO_THIS)
         env_check(topology);
     if (machine->pu_count == 0) {
-        *ret_reason = "it has no hardware thread that could be used";
+        *ret_reason = "hwloc reports no hardware thread that could be used";
         rc = HG_INVALID_ARG;
     }
 

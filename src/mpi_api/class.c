@@ -187,7 +187,7 @@ hg_return_t amalgam_class_ranks(hg_class_t *hg_class, int *rank, int *size)
 enum { CONTEXTS_MAX = 256 };
 
 /* Reads the options that the program's version of the struct has. False: no
- * initializer has set the size, or a later version than this library's has. */
+ * initializer has set the size, or the size is that of a later version. */
 static bool options_read(
     const struct amalgam_options *options, struct amalgam_options *ret_options)
 {

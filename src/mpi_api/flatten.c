@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Is `type` derived, so that each reference to it must be freed? */
+/* Is `type` derived, so that each reference to the type must be freed? */
 static bool comm_contents_is_derived(MPI_Datatype type)
 {
     struct amg_mpi_api_contents contents;
@@ -107,14 +107,14 @@ static int64_t comm_contents_bytes(
 
 /* Subarrays and distributed arrays are built dimension by dimension, from the
  * dimension with adjacent elements outwards; `step` is the distance in bytes of
- * elements in the present dimension. */
+ * neighbouring elements in the current dimension. */
 
-/* Part of a grid in one dimension: of a subarray, or the part of a process. */
+/* One dimension of a part of a grid: a subarray, or the part of a process. */
 struct span {
     int64_t size;   /* elements of the whole grid */
     int64_t start;  /* index of the first element of the part */
     int64_t len;    /* elements in a row of the part */
-    int64_t rows;   /* number of rows of that length */
+    int64_t rows;   /* number of rows of `len` elements */
     int64_t period; /* elements from the start of a row to the next start */
     int64_t rest;   /* elements of a last, shorter row; 0: no such row */
 };
@@ -230,7 +230,7 @@ static void span_of_process(
         coord_of(ints[1], procs, dims, dim), ret);
 }
 
-/* Turns the layout of an element of this `extent` into the layout of the part
+/* Replaces the layout of an element of this `extent` by the layout of the part
  * of the grid. Errors as in layout.h. */
 static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
@@ -255,11 +255,11 @@ static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
     return rc;
 }
 
-/* Types are nested to any depth: the walk keeps its levels on the heap, so that
- * depth costs no stack. A level first gets the layout of its element type, and
- * computes its own from that layout; a struct does so for each member. Adjacent
- * bytes are merged into runs at once, so that an outer level never sees the
- * elements of a dense inner level. */
+/* Types are nested to any depth: the walk over a type keeps its levels on the
+ * heap, so that depth costs no stack. A level first gets the layout of its
+ * element type, then computes its own layout from that; a struct does so for
+ * each member. Adjacent bytes are merged into runs at once, so that an outer
+ * level never sees the elements of a dense inner level. */
 
 /* A type of the walk, on the heap while the walk visits its element types. */
 struct level {
@@ -420,7 +420,7 @@ static hg_return_t level_build(struct level *level)
     }
 }
 
-/* Adds members of a struct, until a member has another type than `part`. */
+/* Adds members of a struct, until a member is not of the type of `part`. */
 static hg_return_t members_add(struct level *level)
 {
     const struct amg_mpi_api_contents *contents = &level->contents;
@@ -498,7 +498,7 @@ static void level_pop(struct level **top)
     amg_mem_free(level);
 }
 
-/* Removes the top level; passes its layout to level `up`; if none, to `ret`. */
+/* Removes the top level; passes its layout to `up`, if any, else to `ret`. */
 static void level_deliver(struct level **top, struct amg_mpi_api_layout *ret)
 {
     struct level *level = *top;

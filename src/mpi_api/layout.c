@@ -42,7 +42,7 @@ static hg_return_t refuse_count(void)
     return HG_OVERFLOW;
 }
 
-/* The bounds, and the number of bytes, of some copies of a layout. */
+/* Lowest and highest offset, and number of bytes, of copies of a layout. */
 struct reach {
     int64_t low;
     int64_t high;
@@ -64,7 +64,7 @@ static bool reach_of(const struct amg_mpi_api_layout *layout, int64_t times,
            amg_checked_add(ret_reach->high, at, &ret_reach->high);
 }
 
-/* Extends the bounds and length of `layout` by an addition. */
+/* Extends the bounds and length of `layout` by those of added bytes. */
 static bool reach_join(
     struct amg_mpi_api_layout *layout, const struct reach *reach)
 {
@@ -270,7 +270,7 @@ hg_return_t amg_mpi_api_layout_repeat(
         return refuse_place();
     if (layout->copies > 1 &&
         amg_checked_mul(layout->copies, layout->stride, &whole) &&
-        whole == step) { /* continues the row of copies */
+        whole == step) { /* the copies continue at the same stride */
         layout->copies *= times;
     } else {
         rc = layout_expand(layout);

@@ -4,8 +4,8 @@
  *   runs     [at, at + len)  [at, at + len) ...    merged where they touch
  *   copies   how often all runs are repeated, `stride` bytes apart
  *
- * Copies become runs only when other runs follow: a vector of a million rows
- * stays one run with a million copies until its segments are written. */
+ * Copies become runs only when other runs, or copies at another stride, follow:
+ * a vector of 10^6 rows stays one run with 10^6 copies until fill(). */
 #ifndef AMG_MPI_API_LAYOUT_H
 #define AMG_MPI_API_LAYOUT_H
 
@@ -53,7 +53,7 @@ void amg_mpi_api_layout_fini(struct amg_mpi_api_layout *layout);
  * exceeds 64 bits), HG_OVERFLOW (more runs than a descriptor can hold), each
  * with a line in the log, or HG_NOMEM; after an error only fini is allowed. */
 
-/* Adds `len` bytes at `at`; 0 adds nothing. */
+/* Adds `len` bytes at offset `at`; `len` 0 adds nothing. */
 hg_return_t amg_mpi_api_layout_add_run(
     struct amg_mpi_api_layout *layout, int64_t at, int64_t len);
 /* Adds `times` (>= 0) copies of `other`: the first copy is moved by `at`, each
@@ -77,7 +77,7 @@ void amg_mpi_api_layout_fill(const struct amg_mpi_api_layout *layout,
  * called with large counts (MPI-4), counts and displacements are in `counts`,
  * else in `ints` and `addrs`. Functions of flatten.c hide the difference. */
 
-/* Owned by its user, with references to the types that are not predefined. */
+/* Owned by its user, with a reference to each type that is not predefined. */
 struct amg_mpi_api_contents {
     int combiner;  /* MPI_COMBINER_VECTOR, ... */
     bool is_large; /* made by a call with large counts */
@@ -92,8 +92,8 @@ struct amg_mpi_api_contents {
     void *block;        /* memory of the four lists */
 };
 
-/* Two functions that read a type, and return the code of MPI. Before MPI-4 they
- * are in contents_read3.c, else in contents_read.c. */
+/* Two functions that read a type, and return the code of MPI. contents_read.c
+ * has them for MPI-4, contents_read3.c for an older MPI. */
 
 /* Reads the constructor, and the lengths of the lists. The caller has zeroed
  * `*ret_contents`. */
@@ -104,8 +104,8 @@ int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
 
 /* Layout of one element of a valid type; the caller calls fini. Errors as
- * above, and HG_OPNOTSUPPORTED: an unknown constructor; HG_NA_ERROR: MPI
- * failed. */
+ * above, and HG_OPNOTSUPPORTED: unknown constructor, or predefined type with
+ * gaps; HG_NA_ERROR: MPI failed. */
 hg_return_t amg_mpi_api_type_flatten(
     MPI_Datatype type, struct amg_mpi_api_layout *ret_layout);
 

@@ -40,8 +40,8 @@ static void threads_adapt(void *arg, struct amg_margo_config *config)
         AMG_LOG_WARNING("cls",
             "no progress thread: MPI was started with %s, so the loop shares "
             "the stream of the thread that opens the instance, and runs while "
-            "that thread waits in calls of Margo; start MPI by "
-            "MPI_Init_thread(MPI_THREAD_MULTIPLE) to have one",
+            "that thread waits in calls of Margo; for a progress thread start "
+            "MPI by MPI_Init_thread(MPI_THREAD_MULTIPLE)",
             level_name(opening->level));
         config->use_progress_thread = false;
     }

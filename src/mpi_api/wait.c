@@ -15,15 +15,15 @@
 #include "mpi_backend/mpi_public.h"
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
- * descriptor (core/wait_policy.c). On a core of its own a thread polls for
- * 200 ms; on a shared core it yields for 0.1 ms. Then the thread blocks between
- * two polls: for 1 ms, and, if the class has one context, later for 5 ms (on a
- * shared core: after 20 ms without events). An arrival ends such a wait. */
+ * descriptor (core/wait_policy.c). On a core of its own a thread polls for 200
+ * ms; on a shared core it yields for 0.1 ms. Then the thread naps between two
+ * polls: for 1 ms, and, if the class has one context, later for 5 ms (on a
+ * shared core: after 20 ms without events). An arriving message ends a nap. */
 
-#define YIELD_NS 100000ull /* before the first timed wait on a shared core */
+#define YIELD_NS 100000ull /* time to yield before the first nap */
 
 enum {
-    TRIGGER_MAX = 64,  /* callbacks of a context between two polls of MPI */
+    TRIGGER_MAX = 64,  /* callbacks per context between two polls of MPI */
     ASK_EVERY = 64,    /* turns between two checks for a shared core */
     YIELD_EVERY = 256, /* turns between two yields, on a core of its own */
     SHORT_NAP_MS = 1,
@@ -34,7 +34,7 @@ enum {
 struct serve {
     hg_class_t *cls;
     uint64_t quiet_since_ns; /* time of the last event; 0: not polled yet */
-    unsigned turns;          /* of comm_serve_turn() since the last event */
+    unsigned turns;          /* calls of comm_serve_turn() since that event */
     unsigned next;           /* id of the context to block in next */
     bool is_oversubscribed;  /* the core was shared at the last check */
 };
@@ -77,7 +77,7 @@ static hg_context_t *context_next(struct serve *serve)
     return context;
 }
 
-/* Blocks until the context, if any, has events: for `left_ns` at most, and for
+/* Blocks until the context, if any, has events, but at most for `left_ns` or
  * 5 ms (1 ms if `ns` is 1 ms or less, or the class has several contexts). */
 static void nap(
     struct serve *serve, hg_context_t *context, uint64_t ns, uint64_t left_ns)
@@ -96,8 +96,8 @@ static void nap(
 }
 
 /* Serves all contexts once. If nothing happened, yields or blocks by the
- * policy: until the deadline at most, and only briefly, since the end of an MPI
- * request wakes no thread. `now_ns` is the current time. */
+ * policy: until the deadline at most, and only for some ms, since the end of an
+ * MPI request wakes no thread. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -119,8 +119,7 @@ static void comm_serve_turn(
                                            serve->turns % YIELD_EVERY == 0)) {
         sched_yield();
     } else if (step.kind == AMG_WAIT_SLEEP) {
-        /* At first only yields: an operation may end sooner than a timed wait
-         * would. */
+        /* At first only yields: the request may end sooner than a nap would. */
         if (quiet_ns <= YIELD_NS)
             sched_yield();
         else if (now_ns < deadline_ns)
@@ -128,15 +127,15 @@ static void comm_serve_turn(
     }
 }
 
-/* The communicator of a request is not known, so MPI may call the error handler
- * of that communicator, of MPI_COMM_WORLD or of MPI_COMM_SELF. MPI_Testall
- * calls no handler of the communicator, but leaves the error in the status. The
- * other two handlers are replaced during the call. */
+/* A failed request must not run an error handler of the program. The request's
+ * communicator is not known, but MPI_Testall calls no handler of it, and leaves
+ * the error in the status. The handlers of MPI_COMM_WORLD and MPI_COMM_SELF,
+ * which MPI may call instead, are replaced during the call. */
 
 enum { HANDLERS = 2 };
 
-/* Replaced error handlers: the first thread that enters MPI saves the handlers,
- * the last thread that leaves MPI restores them. */
+/* The program's error handlers: the first thread that enters MPI_Testall saves
+ * them, the last thread that leaves MPI_Testall restores them. */
 static struct {
     struct amg_lock lock; /* guards all below */
     unsigned users;
@@ -144,7 +143,7 @@ static struct {
 } aside;
 
 /* Communicators whose handlers MPI calls for errors without a communicator:
- * MPI_COMM_WORLD before MPI-4, MPI_COMM_SELF since then. */
+ * MPI_COMM_WORLD before MPI-4, MPI_COMM_SELF from MPI-4 on. */
 static MPI_Comm handler_comm(unsigned i)
 {
     return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
@@ -191,7 +190,7 @@ static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
     return rc;
 }
 
-/* Tests the request. HG_AGAIN: not ended. HG_NA_ERROR: failed, logged. */
+/* Tests the request. HG_AGAIN: not ended yet. HG_NA_ERROR: failed, logged. */
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
 {

@@ -107,8 +107,8 @@ static int config_set(
     return ABT_SUCCESS;
 }
 
-/* Gets the type and the value of a key; `ret_type` and `ret_value` may be NULL.
- * Returns `none_code` if `config` is NULL, ABT_ERR_INV_ARG if none is set. */
+/* Gets type and value of a key; `ret_type` and `ret_value` may be NULL. Returns
+ * ABT_ERR_INV_ARG if the key has no value, `none_code` if `config` is NULL. */
 static int config_get(
     const void *config, int none_code, int key, void *ret_type, void *ret_value)
 {

@@ -448,7 +448,7 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
  *
  * A signaled waiter touches the condition again, unless it was parked without a
  * deadline. `inside` counts the waiters that may touch the condition again, and
- * ABT_cond_free() waits until the signaled ones have done so. */
+ * ABT_cond_free() waits until the signaled waiters have done so. */
 
 /* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
  * its creator, or by the program whose memory has it. `lock` guards it all. */
@@ -495,7 +495,7 @@ static void cond_shrunk_locked(ABT_cond cond)
         cond->mutex = NULL;
 }
 
-/* Waits for a signal, or (false) until the deadline; NULL: no deadline. */
+/* Waits for a signal. False: `*deadline_ns` came first; NULL: no deadline. */
 static bool cond_sleep(
     ABT_cond cond, struct cond_waiter *self, const uint64_t *deadline_ns)
 {

@@ -227,7 +227,7 @@ void amg_timeout_inherit(void)
 
 #define NS_PER_S 1000000000ull
 
-/* Polls before the futex call: all take 1 to 2 us, as long as the call does. */
+/* Polls before the futex call: in all 1 to 2 us, the time of that call. */
 enum { LOOKS = 64 };
 
 /* Acquire: pairs with the exchange of amg_unpark(). */

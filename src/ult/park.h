@@ -26,7 +26,7 @@
 #include "ult/waiters.h"
 
 /* A timeout lives until amg_timeout_cancel() has returned, usually on the stack
- * of the caller. Once set, only park.c accesses it, under park.c's lock. */
+ * of the caller. Once set, only park.c accesses the timeout, with its lock. */
 struct amg_timeout {
     struct amg_heap_node node; /* by deadline */
     void (*expire)(struct amg_timeout *timeout);

@@ -14,7 +14,7 @@ static ABT_unit_type mark(ABT_unit unit)
     return ABT_UNIT_TYPE_THREAD;
 }
 
-/* NULL: `def` is NULL, or an ABT_pool_def of the program. */
+/* The newer form of `def`. NULL: `def` is NULL, or of the older form. */
 static struct amg_user_pool *user_of(ABT_pool_user_def def)
 {
     return def != ABT_POOL_USER_DEF_NULL && def->u_get_type == mark

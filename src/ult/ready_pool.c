@@ -84,7 +84,7 @@ struct amg_ready_pool *amg_ready_pool_create(
  * before its push returns. */
 static void pool_quiesce(const struct amg_ready_pool *pool)
 {
-    /* Acquire: pairs with user_push(). */
+    /* Acquire: pairs with user_push() and amg_ready_pool_push_many(). */
     for (unsigned tries = 0;
          atomic_load_explicit(&pool->pushes, memory_order_acquire) != 0;
          tries++) {
@@ -553,7 +553,7 @@ void amg_ult_migrate(struct amg_ult *ult)
 
     if (atomic_load_explicit(&ult->migrates_to, memory_order_relaxed) == NULL)
         return;
-    /* Acquire: pairs with the release of ABT_thread_migrate_to_pool(). */
+    /* Acquire: pairs with the release of migration_ask() (thread_calls.c). */
     target =
         atomic_exchange_explicit(&ult->migrates_to, NULL, memory_order_acquire);
     if (target == NULL)

@@ -205,7 +205,7 @@ struct amg_ult *amg_ready_pool_turn(
 /* Removes a thread; false: not in the pool, or p_remove failed or is NULL. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
-/* Number of ready threads; number of ready and blocked threads. No lock. */
+/* _size: number of ready threads; _total: of ready and blocked. No lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 

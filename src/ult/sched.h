@@ -95,7 +95,7 @@ struct amg_xstream {
     atomic_uint begun;      /* futex word: BEGIN_WAITS, ... in xstream.c */
 };
 
-/* Has the scheduler to return now? For a join: once its pools are empty. */
+/* Has the scheduler to return now? For a join: only if its pools are empty. */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
 
 /* Number of threads that are ready in the scheduler's pools; no lock. */
@@ -115,7 +115,7 @@ static inline struct amg_sched *amg_xstream_sched(
 void amg_xstream_set_sched(
     struct amg_xstream *xstream, struct amg_sched *sched);
 
-/* Requests: bits of enum amg_xstream_ask. */
+/* Requests that are pending: bits of enum amg_xstream_ask. */
 static inline unsigned amg_xstream_asked(const struct amg_xstream *xstream)
 {
     return atomic_load_explicit(&xstream->asked, memory_order_acquire);

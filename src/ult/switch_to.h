@@ -19,7 +19,7 @@ struct amg_ult_spec {
  * stack_len above SIZE_MAX / 2, or no unit of a user-defined pool. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* Frees a thread that has ended, or never ran; called by another thread. */
+/* Frees a thread that does not run, and never will; by another thread. */
 void amg_ult_destroy(struct amg_ult *ult);
 
 /* Resets an ended thread, which its new pool has adopted; it stays ENDED. */

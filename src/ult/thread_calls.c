@@ -152,8 +152,8 @@ static void ult_join(struct amg_ult *ult)
     amg_waiter_init(&waiter);
     amg_list_push(&ult->joiners, &waiter.link);
     amg_park(&waiter, &ult->lock);
-    /* amg_ult_end() may switch to this joiner before the thread has left its
-     * stack, but the thread has ended before amg_park() returns. */
+    /* amg_ult_end() may have switched directly to this joiner: then the joiner
+     * has set the state ENDED, within amg_park(), in switch_arrived(). */
     AMG_ASSERT(amg_ult_state(ult) == AMG_ULT_ENDED);
 }
 
@@ -171,7 +171,7 @@ static int thread_renew(ABT_pool pool, void (*function)(void *), void *arg,
     ult = amg_ult_of(*thread);
     if (ult == NULL || amg_ult_state(ult) != AMG_ULT_ENDED)
         return ABT_ERR_INV_THREAD;
-    ult_join(ult); /* takes ult->lock after has_ended() */
+    ult_join(ult); /* takes ult->lock, so has_ended() has released the lock */
     rc = amg_ready_pool_adopt(amg_ready_pool_of(pool), ult);
     if (rc == ABT_SUCCESS)
         amg_ult_reset(ult, function, arg);

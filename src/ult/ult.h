@@ -38,7 +38,7 @@ enum amg_switch_action {
     AMG_SWITCH_NONE,
     AMG_SWITCH_YIELD, /* pushes the thread into its pool */
     AMG_SWITCH_TURN,  /* unlocks the pool (`biased`) that has the thread */
-    AMG_SWITCH_PARK,  /* unlocks `held` or `biased` */
+    AMG_SWITCH_PARK,  /* makes the thread BLOCKED, unlocks `held` or `biased` */
     AMG_SWITCH_END,
 };
 

@@ -10,7 +10,7 @@
 /* The unit of a thread in a user-defined pool, at ult->unit. Freed with the
  * thread, or when the thread moves to another pool. */
 struct unit {
-    ABT_unit unit; /* the program's */
+    ABT_unit unit; /* the program's handle */
     struct amg_user_pool *pool;
     struct amg_ult *ult;
 };

@@ -340,7 +340,7 @@ static int sched_ask(ABT_sched sched, enum amg_sched_ask ask)
     if (request.sched == NULL)
         return ABT_ERR_INV_SCHED;
     if (!amg_xstreams_each(request_visit, &request))
-        /* The scheduler runs in a thread of a pool, or in no xstream. */
+        /* The scheduler runs in a thread of a pool, or does not run. */
         request_make(&request);
     AMG_TEST_POINT("sched.asked");
     amg_sleeper_wake(&request.claim);

@@ -9,7 +9,7 @@
 
 enum { AMG_CPUS_MAX = 1024, AMG_CPUSET_WORDS = AMG_CPUS_MAX / 64 };
 
-/* Plain bytes: ranks of a node exchange them. All zero is empty. */
+/* Plain bytes, as the ranks of a node exchange sets. All zero is empty. */
 struct amg_cpuset {
     uint64_t words[AMG_CPUSET_WORDS];
 };

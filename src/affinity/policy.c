@@ -52,7 +52,7 @@ enum nearness {
 struct pick {
     uint16_t index; /* of the hardware thread; AMG_NO_PU: not pinned */
     uint8_t rule;   /* enum amg_slot_rule */
-    bool is_asked;  /* not pinned, because the user asked for "none" */
+    bool is_asked;  /* the thread is not pinned because the user said "none" */
 };
 
 #define PICK_NOWHERE                                                           \
@@ -328,14 +328,14 @@ static void list_parse(const char *text, struct cpu_list *list)
     list->bad_at = (size_t)(run - text);
 }
 
-/* Places the threads of all ranks; on the stack of amg_policy_place(). */
+/* State of a placement of all threads; on the stack of amg_policy_place(). */
 struct placing {
     struct amg_node_map map;
     struct cpu_list list;
     bool has_progress;    /* the mode allows progress threads */
     bool is_auto;         /* a rank that finds no idle cpu gets no thread */
-    bool has_pick;        /* the asking rank has a thread */
-    struct pick progress; /* place of that thread */
+    bool has_pick;        /* the asking rank gets a thread */
+    struct pick progress; /* place of the asking rank's thread */
     uint64_t placed[RANKS_KNOWN / 64];
 };
 
@@ -455,7 +455,7 @@ static void placing_init(
     memset(placing->placed, 0, sizeof(placing->placed));
 }
 
-/* Why there is no idle core for the asking rank. */
+/* Writes why there is no idle core for the asking rank. */
 static void none_idle_reason(const struct amg_node_map *map, char *ret_text)
 {
     uint16_t group = amg_node_map_group(map, map->ask->self);

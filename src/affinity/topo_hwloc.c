@@ -195,9 +195,9 @@ static void env_check(hwloc_topology_t topology)
     }
 }
 
-/* Leaves out components of hwloc that finding NICs does not need: displays
- * ("gl" tries ten displays of X11), GPUs, names of PCI devices. A call fails
- * where hwloc lacks the component, which is no error. */
+/* Leaves out components of hwloc that are not needed to find NICs: displays
+ * ("gl" tries ten displays of X11), GPUs, names of PCI devices. A call fails if
+ * this hwloc lacks the component, which is no error. */
 static void components_exclude(hwloc_topology_t topology)
 {
     static const char *const names[] = {

@@ -201,7 +201,7 @@ static bool options_read(
         AMG_LOG_ERROR("cls",
             "the options have %zu bytes: start from "
             "AMALGAM_OPTIONS_INITIALIZER, and run with the library version "
-            "compiled against",
+            "that the program was compiled against",
             options->size);
         return false;
     }

@@ -261,12 +261,12 @@ static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
  * each member. Adjacent bytes are merged into runs at once, so that an outer
  * level never sees the elements of a dense inner level. */
 
-/* A type of the walk, on the heap while the walk visits its element types. */
+/* A type on the walk; stays on the heap while its element types are walked. */
 struct level {
     struct level *up; /* the enclosing type; NULL: the outermost type */
     MPI_Datatype type;
     struct amg_mpi_api_contents contents;
-    int64_t member; /* the next member whose layout is needed */
+    int64_t member; /* index of the next element type that is needed */
     struct amg_mpi_api_layout layout;
     MPI_Datatype part_type; /* type that `part` is the layout of */
     bool has_part;          /* `part` is set */

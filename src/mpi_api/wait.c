@@ -137,7 +137,7 @@ enum { HANDLERS = 2 };
 /* The program's error handlers: the first thread that enters MPI_Testall saves
  * them, the last thread that leaves MPI_Testall restores them. */
 static struct {
-    struct amg_lock lock; /* guards all below */
+    struct amg_lock lock; /* guards `users` and `theirs` */
     unsigned users;
     MPI_Errhandler theirs[HANDLERS];
 } aside;
@@ -175,7 +175,7 @@ static void handlers_put_back(void)
     amg_lock_unlock(&aside.lock);
 }
 
-/* Tests the request once; writes the status if the request has ended. */
+/* Calls MPI_Testall once; writes the status if the request has ended. */
 static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
 {
     int has_world = 0;
@@ -316,7 +316,8 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
     if (amg_role.is_library_thread) {
         AMG_LOG_ERROR("mpi",
             "a handler in a thread of the library cannot wait in a barrier, as "
-            "no calls would be served meanwhile; call it in the program");
+            "no calls would be served meanwhile; call amalgam_barrier() in a "
+            "thread of the program");
         return HG_OPNOTSUPPORTED;
     }
     rc = amg_mpi_barrier_begin(domain);

@@ -295,7 +295,7 @@ static void runtime_drain(void)
     if (left > 0)
         AMG_LOG_WARNING("ult",
             "ABT_finalize: %zu user-level threads of the primary stream are "
-            "blocked, and none is left that could wake them; they are dropped",
+            "blocked, and no thread is left to wake them; they are dropped",
             left);
 }
 

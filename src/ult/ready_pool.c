@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Wakes sleepers of the pool and, with the pool still locked, its successor. */
+/* Wakes sleepers of the pool; then, with the pool locked, of its successor. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);

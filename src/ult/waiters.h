@@ -5,7 +5,7 @@
  * An object may be freed as soon as one waiter continues (an eventual on the
  * stack of the waiting thread). So the waker removes all waiters from the list
  * under the lock, unlocks, and only then wakes the waiters. A caller that need
- * not park learns that under the lock, so after the waker's last access. */
+ * not park learns this under the lock, once the waker has left the object. */
 #ifndef AMG_ULT_WAITERS_H
 #define AMG_ULT_WAITERS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of Amalgam itself: classes and addresses in terms of MPI.
  *
- * A class made here is used with the HG_ calls of mercury.h like any other. The
- * library works on a duplicate of the communicator, and does not touch the
- * user's communicators, tags and error handlers. */
+ * A class of amalgam_init() is used with the HG_ calls of mercury.h like any
+ * other class. The library works on duplicates of the communicator, and does
+ * not touch the user's communicators, tags and error handlers. */
 #ifndef AMALGAM_H
 #define AMALGAM_H
 
@@ -23,9 +23,9 @@
 extern "C" {
 #endif
 
-/* MPI implementations have different handles, so a program does not link with a
- * library that was built with an MPI of another family. The ABI of MPI 5 is one
- * of its own, whichever MPI is behind it. */
+/* MPI families have handles of different types. A program that was built with
+ * another family than the library does not link, because its symbol is missing.
+ * The ABI of MPI 5 counts as a family of its own. */
 #if defined(OPEN_MPI)
 #define AMALGAM_MPI_FAMILY amalgam_for_open_mpi
 #elif defined(MPI_ABI_VERSION)
@@ -48,8 +48,8 @@ struct amalgam_options {
     unsigned contexts;       /* contexts with ids of their own; default 1, at
                               * most 256 */
     hg_bool_t client_only;   /* true: sends requests, and receives none */
-    hg_bool_t no_overflow;   /* arguments longer than one message fail */
-    hg_bool_t no_bulk_eager; /* bulk data never travel in a request */
+    hg_bool_t no_overflow;   /* true: arguments beyond one message fail */
+    hg_bool_t no_bulk_eager; /* true: requests never carry bulk data */
     /* Options of progress; read during the call. NULL takes all defaults. */
     const struct amalgam_progress_options *progress;
 };
@@ -67,8 +67,8 @@ struct amalgam_options {
  * @param comm       [in]  any intracommunicator: the world, a part of it, or
  *                         one made from an MPI-4 session
  * @param transport  [in]  "mpi+p2p": MPI messages; "mpi+rma": bulk data by MPI
- *                         windows; "mpi": bulk data by the faster of the two,
- *                         which is measured; "shm": shared memory; all ranks
+ *                         windows; "mpi": bulk data by the faster way, which
+ *                         is measured; "shm": shared memory, and all ranks
  *                         must be on one node; "ofi+tcp", "verbs" and other
  *                         names of libfabric: libfabric between nodes, shared
  *                         memory within each node; NULL or "auto": shared
@@ -90,7 +90,8 @@ struct amalgam_options {
  *                  open it, or has other providers; no memory; MPI failed.
  *                  Nothing is left behind, but the other ranks may still wait
  *                  in this call.
- * Threads:   a thread that may call MPI. Blocks until all ranks have called it.
+ * Threads:   a thread that may call MPI. Blocks until all ranks have made this
+ *            call.
  * Undefined: nothing.
  * Source:    ours.
  */
@@ -100,13 +101,12 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
 /**
  * Close a class together with all its ranks.
  *
- * Collective over the ranks of the class. First checks whether this rank still
- * has open objects; then makes progress and runs callbacks of all contexts
- * until every rank has called it and all calls are over, destroys the contexts,
- * and closes the class. So a rank that calls it early still answers the others,
- * and HG_SUCCESS means that all one-way calls of this rank were handled, also
- * those that handlers made meanwhile. The ranks wait as long as handlers go on
- * making calls.
+ * Collective over the ranks of the class. Checks whether this rank still has
+ * open objects; then makes progress and runs callbacks of all contexts until
+ * all ranks have made this call and all calls have ended; then destroys the
+ * contexts and closes the class. So an early rank still answers the others, and
+ * HG_SUCCESS means that all one-way calls of this rank were handled, also those
+ * that handlers made meanwhile. All ranks wait while any handler makes calls.
  *
  * @param hg_class  [in]  of amalgam_init() or HG_Init()
  * @return HG_SUCCESS or an error
@@ -114,15 +114,15 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  * Errors:    HG_INVALID_ARG  hg_class is NULL, or was closed before
  *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
  *                            amalgam_alloc() are left; nothing was done: free
- *                            them and call again. If these are handles of calls
- *                            that came in and were answered, the class has
- *                            disconnected, so that no rank waits for this one
- *            HG_TIMEOUT      ranks did not call it, or have calls of this rank
- *                            that they do not end, within AMALGAM_GIVE_UP_MS,
- *                            if that is set; the log names them; the class is
- *                            closed nevertheless
+ *                            them and call again. Only if handles of incoming,
+ *                            answered calls are left, the class has already
+ *                            disconnected, and no rank waits for this rank
+ *            HG_TIMEOUT      some ranks did not make this call, or did not end
+ *                            calls of this rank, within AMALGAM_GIVE_UP_MS, if
+ *                            that is set; the log names these ranks; the class
+ *                            is closed nevertheless
  * Threads:   a thread that may call MPI, while no other thread uses the class.
- *            Blocks until all ranks have called it; after
+ *            Blocks until all ranks have made this call; after
  *            AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the log names the missing
  *            ranks, or with HG_BUSY the ranks that owe this rank answers.
  * Undefined: using the class or one of its contexts afterwards.
@@ -211,20 +211,20 @@ HG_PUBLIC hg_return_t amalgam_class_ranks(
 /**
  * Allocate memory from the class: the fastest memory for bulk transfers.
  *
- * Peers on the same node copy from and to it without a system call. It comes
- * from the AMALGAM_POOL_BYTES (1 GiB) of address space that each class
- * reserves, or from the heap when these are used up, which is logged once.
+ * Peers on the node copy from and to this memory without a system call. The
+ * memory comes from the AMALGAM_POOL_BYTES (1 GiB) of address space that each
+ * class reserves, or from the heap if no space is left, which is logged once.
  *
  * @param hg_class  [in]  any class
  * @param len       [in]  bytes; 0 gives an address, too
- * @return the memory, aligned to 64 bytes, or to a page if it is at least as
- *         long; or NULL
+ * @return the memory, aligned to a page if `len` is at least a page, else to 64
+ *         bytes; or NULL
  * Owns:      the caller owns the result; amalgam_free() frees it.
  * Errors:    NULL  hg_class is NULL, or no memory. amalgam_finalize() returns
  *                  HG_BUSY while memory is not freed.
  * Threads:   any thread; never blocks.
- * Undefined: nothing. A child of fork() reads what the parent wrote, and what
- *            the child writes stays in the child.
+ * Undefined: nothing. A child of fork() reads what the parent wrote before, and
+ *            what the child writes stays in the child.
  * Source:    ours.
  */
 HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
@@ -258,7 +258,7 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  * @param type      [in]   any committed datatype: predefined, or derived in any
  *                         way and depth
  * @param flags     [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
- * @param handle    [out]  no bytes at all give a handle of length 0
+ * @param handle    [out]  the handle; of length 0 if there are no bytes
  * @return HG_SUCCESS or an error
  * Owns:      the caller owns the result; HG_Bulk_free() frees it. `type` may be
  *            freed when the call returns; the memory stays the caller's and
@@ -289,9 +289,9 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  * Test whether an MPI request has completed, and serve incoming calls.
  *
  * Makes progress on all contexts of the class, runs callbacks that are due, as
- * HG_Trigger() does, and then tests once, as MPI_Test() does. A loop over it
- * answers the calls of other ranks; a loop over MPI_Test() does so only if the
- * class has a progress thread.
+ * HG_Trigger() does, and then tests once, as MPI_Test() does. A loop over
+ * amalgam_test() answers the calls of other ranks; a loop over MPI_Test()
+ * answers them only if the class has a progress thread.
  *
  * @param hg_class  [in]      a class over MPI
  * @param request   [in,out]  any request of the program; MPI_REQUEST_NULL and
@@ -322,13 +322,13 @@ HG_PUBLIC hg_return_t amalgam_test(
  * Wait until an MPI request has completed, and serve incoming calls meanwhile.
  *
  * Repeats amalgam_test(). On a shared core the thread sleeps between two tests,
- * for 1 ms and, after 20 ms without an event, for 5 ms; on a core of its own it
- * starts to do so after 200 ms without an event. Calls over shared memory or
- * libfabric end the sleep.
+ * for 1 ms and, after 20 ms without an event, for 5 ms; on a core of its own
+ * the thread sleeps only after 200 ms without an event. Incoming calls over
+ * shared memory or libfabric end a sleep.
  *
  * @param hg_class    [in]      a class over MPI
  * @param request     [in,out]  as for amalgam_test()
- * @param timeout_ms  [in]      milliseconds; 0 tests once
+ * @param timeout_ms  [in]      milliseconds; 0: does not wait
  * @param status      [out]     as for amalgam_test()
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.
@@ -347,11 +347,11 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     unsigned timeout_ms, MPI_Status *status);
 
 /**
- * Wait until all ranks of the class have called it, and serve incoming calls
- * meanwhile.
+ * Wait until all ranks of the class are in the barrier, and serve incoming
+ * calls meanwhile.
  *
- * As MPI_Barrier() over the communicator of the class, but it answers calls of
- * other ranks while it waits, as amalgam_wait() does.
+ * As MPI_Barrier() over the communicator of the class, but this rank answers
+ * calls of other ranks while it waits, as in amalgam_wait().
  *
  * @param hg_class  [in]  a class over MPI
  * @return HG_SUCCESS or an error
@@ -359,8 +359,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * Errors:    HG_INVALID_ARG     hg_class is NULL
  *            HG_TIMEOUT         ranks did not arrive within
  *                               AMALGAM_BARRIER_TIMEOUT_MS (600 s). This rank
- *                               stays in the barrier: its next call continues
- *                               it, and begins no new one
+ *                               stays in the barrier: its next call goes on
+ *                               with this barrier, and begins no new barrier
  *            HG_BUSY            another thread is in a barrier of the class, or
  *                               the caller is a callback that a barrier runs
  *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One-way calls of a few bytes, without handles and procs.
  *
- * For classes of HG_Init() and of amalgam_init(); needs no MPI. Such a call is
- * a one-way RPC whose input is its raw bytes: either side may use HG instead, a
- * handle with HG_Registered_disable_response() and hg_proc_raw(). */
+ * For classes of HG_Init() and of amalgam_init(); needs no MPI. A call is a
+ * one-way RPC whose input is raw bytes. So origin or target may use HG instead:
+ * a handle with HG_Registered_disable_response() and hg_proc_raw(). */
 #ifndef AMALGAM_ONEWAY_H
 #define AMALGAM_ONEWAY_H
 
@@ -19,23 +19,23 @@ extern "C" {
 /** Handler of one-way calls. `from_rank` is the rank of the caller in the
  * communicator of the class, or -1 if the caller is no rank; the `len` bytes at
  * `arg` are valid until the handler returns, and aligned to 8 bytes unless
- * HG_Class_set_input_offset() was called. It may make calls itself. */
+ * HG_Class_set_input_offset() was called. A handler may make calls itself. */
 typedef void (*amalgam_oneway_cb_t)(
     hg_class_t *hg_class, int from_rank, const void *arg, size_t len);
 
 /**
  * Register a one-way RPC whose handler gets no handle.
  *
- * The handler runs where those of other incoming calls run: in HG_Trigger(), or
- * in a thread of the library as struct amalgam_progress_options says. It does
- * not run in HG_Progress(): so it may wait and make progress. The calls of a
- * context to one context of a peer begin to be handled in the order in which
- * they were sent, whatever their kind and length, unless several threads in
- * HG_Trigger() run them in parallel. A call that comes before its RPC is
- * registered waits aside for that, and calls of other RPCs go on.
- * HG_Register_data() and HG_Deregister() apply to the id. A request that wants
- * a reply ends with HG_CANCELED at its origin; one that is longer than
- * AMALGAM_ONEWAY_MAX is dropped, and the log says so.
+ * The handler runs where handlers of other incoming calls run: in HG_Trigger(),
+ * or in a thread of the library as struct amalgam_progress_options says. The
+ * handler does not run in HG_Progress(), so it may wait and make progress. The
+ * handlers for calls from one context to one context of a peer begin in the
+ * order of the sends, whatever kind and length the calls have, unless several
+ * threads in HG_Trigger() run them in parallel. A call that arrives before its
+ * RPC is registered waits for the registration; calls of other RPCs go on.
+ * HG_Register_data() and HG_Deregister() apply to the id. A request with this
+ * id that wants a reply ends with HG_CANCELED at its origin; a request longer
+ * than AMALGAM_ONEWAY_MAX is dropped, and the log says so.
  *
  * @param hg_class   [in]
  * @param func_name  [in]  as for HG_Register_name(), which gives the same id
@@ -54,22 +54,22 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
 /**
  * Send a one-way call of up to AMALGAM_ONEWAY_MAX bytes.
  *
- * No callback tells when it left or was handled. It stays in order with other
- * calls to that address, and amalgam_finalize() waits until it was handled. A
- * process that is no rank of a job handles it, if it lives, makes progress and
- * has its context open, also when this process has ended by HG_Finalize().
+ * No callback tells when the call left or was handled. The call stays in order
+ * with other calls to that address, and amalgam_finalize() waits until the call
+ * was handled. A target that is no rank of a job handles the call even after
+ * HG_Finalize() here, if the target makes progress and its context is open.
  *
- * The first call to an address after HG_Progress() leaves at once. Those of the
- * same RPC that follow it before the next HG_Progress() share messages. Such a
- * message leaves when it is full; before any other call or answer of the
- * context; in HG_Progress() and HG_Trigger(), and before a thread of the
- * library waits. So make progress after the last call of a burst: a target that
- * waits for it while this process only computes would wait in vain.
+ * The first call to an address after HG_Progress() leaves at once. Later calls
+ * of the same RPC before the next HG_Progress() share messages. Such a message
+ * leaves when full; before any other call or answer of the context; in
+ * HG_Progress() and HG_Trigger(); and before a thread of the library waits. So
+ * make progress after the last call of a burst: a target cannot receive that
+ * call while this process only computes.
  *
- * A message beyond the credits of the address waits for one, and
- * HG_Context_destroy() waits for that; while one waits and the next one is
- * full, calls are refused, so that a stream of them takes no memory: make
- * progress, and call again.
+ * A message without a credit of the address waits for a credit, and
+ * HG_Context_destroy() waits for the message. While a message waits and the
+ * next message is full, further calls return HG_AGAIN, so that a burst takes
+ * no memory: make progress, and call again.
  *
  * @param context  [in]
  * @param addr     [in]  of the class; context 0 of that process serves the call
@@ -88,8 +88,8 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  *            HG_OPNOTSUPPORTED  the RPC has a response, or this thread may not
  *                               use the transport
  *            HG_AGAIN           calls to `addr` wait; nothing was sent
- *            HG_HOSTUNREACH     the process is gone; later losses are
- *                               logged only
+ *            HG_HOSTUNREACH     the process is gone; calls that are lost after
+ *                               HG_SUCCESS are only logged
  *            HG_NOMEM           no memory
  *            HG_NA_ERROR        the transport failed
  * Threads:   any thread; never blocks.

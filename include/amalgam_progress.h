@@ -14,51 +14,51 @@ extern "C" {
 
 /** Threads that make progress on the contexts of a class. */
 enum amalgam_progress {
-    /** The variable AMALGAM_PROGRESS decides; if it is not set: a thread if a
-     * core is idle or named for it, else the caller. That thread is ASSIST for
-     * a class of HG_Init(), because Mercury runs callbacks in HG_Trigger()
-     * only, and THREAD for a class of amalgam_init(). */
+    /** The variable AMALGAM_PROGRESS decides. If the variable is not set: with
+     * an idle core, or with a core named for the progress thread, ASSIST for a
+     * class of HG_Init(), because Mercury runs callbacks in HG_Trigger() only,
+     * and THREAD for a class of amalgam_init(); else CALLER. */
     AMALGAM_PROGRESS_AUTO,
     /** Only threads in waiting calls: HG_Progress(), amalgam_wait() ... */
     AMALGAM_PROGRESS_CALLER,
     /** Also a thread of the library; callbacks run in HG_Trigger(). */
     AMALGAM_PROGRESS_ASSIST,
     /** As ASSIST, and the thread also runs the handlers of incoming calls and
-     * the callbacks of operations that these started: calls are answered while
-     * the program computes. HG_Trigger() may run them, too. Callbacks of the
-     * program's own operations run in HG_Trigger(). */
+     * the callbacks of operations that handlers started: calls are answered
+     * while the program computes. HG_Trigger() may run these handlers, too.
+     * Callbacks of the program's own operations run in HG_Trigger(). */
     AMALGAM_PROGRESS_THREAD
 };
 
 /** Behaviour of a waiting thread between two polls. */
 enum amalgam_wait {
-    /** The variable AMALGAM_WAIT decides; if it is not set, a thread on its own
-     * core spins, and sleeps after some time without events; a thread on a
-     * shared core sleeps. */
+    /** The variable AMALGAM_WAIT decides. If the variable is not set, a thread
+     * on a core of its own spins, and sleeps after some time without events; a
+     * thread on a shared core sleeps. */
     AMALGAM_WAIT_AUTO,
     /** Polls without pause. */
     AMALGAM_WAIT_SPIN,
-    /** Blocks on descriptors at once; where a transport has none, sleeps
-     * between polls, the longer nothing arrives, up to 5 ms. */
+    /** Blocks on descriptors at once. If a transport has no descriptor, sleeps
+     * between polls; the sleeps grow up to 5 ms while nothing arrives. */
     AMALGAM_WAIT_SLEEP
 };
 
-/** Value for progress_mode of struct na_init_info: both options for
- * HG_Init_opt() and its forms, in bits that Mercury does not use. */
+/** Value for progress_mode of struct na_init_info: progress mode and way to
+ * wait for HG_Init_opt() and HG_Init_opt2(), in bits that Mercury leaves. */
 #define AMALGAM_NA_PROGRESS(progress, wait)                                    \
     ((uint8_t)((unsigned)(progress) << 2 | (unsigned)(wait) << 5))
 
 /** Options of amalgam_set_progress(). Start from
- * AMALGAM_PROGRESS_OPTIONS_INITIALIZER; zeros select the defaults. A field that
- * is left at its default takes its value from the environment variable that its
- * comment names, if that is set. */
+ * AMALGAM_PROGRESS_OPTIONS_INITIALIZER; zeros select the defaults. A field with
+ * the default takes its value from the environment variable that the comment of
+ * the field names, if that variable is set. */
 struct amalgam_progress_options {
     size_t size;                    /* set by the macro */
     enum amalgam_progress progress; /* AMALGAM_PROGRESS */
     enum amalgam_wait wait;         /* AMALGAM_WAIT */
-    /* Cores of the progress thread: NULL or "auto": by the policy; "none": not
-     * pinned; a list of cores such as "3" or "0-3,8": the n-th rank of the node
-     * uses the n-th core; AMALGAM_PROGRESS_CPUS. */
+    /* AMALGAM_PROGRESS_CPUS: core of the progress thread. NULL or "auto": the
+     * library chooses; "none": not pinned; a list of cores such as "3" or
+     * "0-3,8": the n-th rank of the node uses the n-th core of the list. */
     const char *progress_cpus;
 };
 
@@ -72,7 +72,7 @@ struct amalgam_progress_options {
  * Choose the threads that make progress for a class and run its handlers.
  *
  * Applies to contexts created afterwards. If the system refuses an option, the
- * log warns, and the library uses the next best one; this is no error.
+ * log warns, and the library uses the next best option; this is no error.
  *
  * @param hg_class  [in]  of HG_Init(), its forms, or amalgam_init()
  * @param options   [in]  NULL takes all defaults

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* State of a class, for a person whose job stands, and for tests: the work that
- * is under way.
+/* State of a class: the work that is under way. For a person whose job makes no
+ * progress, and for tests.
  *
  * For classes of HG_Init(), of amalgam_init() and of Margo (margo_get_class());
  * needs no MPI. */
@@ -18,34 +18,34 @@ extern "C" {
 /**
  * Write what a class has under way with each peer, and count it.
  *
- * A line for each context, peer and transport with something that is not at
- * home: callbacks that wait for HG_Trigger(), calls of peers that have not
- * ended, requests that wait for their RPC or for room, calls without an answer,
+ * Writes a line for each context, peer and transport with something under way:
+ * callbacks that wait for HG_Trigger(), calls of peers that have not ended,
+ * requests that wait for their RPC or for room, calls without an answer,
  * requests that wait for a credit, credits owed to a peer, messages that wait
- * for room, message buffers that a peer has or that are held here, transfers,
- * accesses of peers. Each line names this process and the peer, by rank or
- * address. The last line has the sum, and the number of peers with nothing
- * under way. Handles of own calls that are not in flight, addresses and bulk
- * handles are no part of the sum; but a handle keeps the message of its answer
- * until HG_Destroy(), HG_Reset() or its next call, and such messages are. One
- * call may count as several things.
+ * for room, message buffers that a peer has or that this process holds,
+ * transfers, accesses of peers. Each line names this process and the peer, by
+ * rank or address. The last line has the sum, and the number of peers with
+ * nothing under way. The sum leaves out addresses, bulk handles, and handles of
+ * own calls that are not in flight. But a handle keeps the message of its
+ * answer until HG_Destroy(), HG_Reset() or its next call, and the sum includes
+ * such messages. One call may count as several things.
  *
- * The lines are of different moments: with calls under way, what moves
- * meanwhile may be counted twice or not at all.
+ * Lines are not written at the same moment: with calls under way, a thing that
+ * moves meanwhile may be counted twice or not at all.
  *
  * @param hg_class  [in]  any class
  * @param out       [in]  where to write; NULL: counts only
- * @return the number of things that are not at home; 0: the class is idle, or
- *         is being closed
+ * @return the number of things under way; 0: the class is idle, or is being
+ *         closed
  * Owns:      `out` stays the caller's, and is neither flushed nor closed.
  * Errors:    (size_t)-1: hg_class is NULL, or was closed before; the log says
  *            so.
  * Threads:   any thread; never blocks for long. Sends nothing, and makes no
- *            progress. `out` is written with no lock held. With `out` it takes
- *            128 KiB of memory meanwhile; without that memory, or room in it,
- *            lines are left out, and the last one says so.
- *            A class or context that is destroyed meanwhile waits for the
- *            report, or is left out of it.
+ *            progress. `out` is written with no lock held. With `out` the call
+ *            takes 128 KiB of memory until it returns; if that memory is not
+ *            there or is full, lines are left out, and the last line says so.
+ *            The destruction of a class or context waits for the report, or
+ *            the report leaves that class or context out.
  * Undefined: nothing.
  * Source:    ours.
  */

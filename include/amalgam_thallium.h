@@ -16,9 +16,9 @@ extern "C" {
  * Get the data of the RPC of a request, and count a reference to them.
  *
  * The call is safe while another thread deregisters the RPC or attaches other
- * data: the data that were attached before are freed either before this
- * function looks, and the result is NULL or the new data, or after `ref` was
- * called with the old data.
+ * data. The old data are freed either before this function reads the pointer,
+ * and the result is NULL or the new data; or after `ref` was called with the
+ * old data.
  *
  * @param handle  [in]  a request, as its handler received it
  * @param ref     [in]  called with the data, under a lock: only counts
@@ -32,22 +32,22 @@ HG_PUBLIC void *amalgam_margo_data_ref(
     hg_handle_t handle, void (*ref)(void *data));
 
 /**
- * Get the callback of an instance's teardown that an owner pushed last, and
- * count a reference to its argument; or remove the callback.
+ * Get the finalize or prefinalize callback that an owner pushed last, and count
+ * a reference to its argument; or remove the callback.
  *
- * The argument of a callback that is found is in use by no other thread before
- * `ref` was called: each callback is either found here, or run.
+ * While `ref` runs, no other thread uses the argument: a callback is either
+ * found here, or already taken by the thread that runs it.
  *
  * @param mid        [in]
- * @param is_before  [in]   not 0: of those of the prefinalize functions
- * @param owner      [in]   NULL: of those without an owner
+ * @param is_before  [in]   not 0: prefinalize callback; 0: finalize callback
+ * @param owner      [in]   NULL: a callback without an owner
  * @param ref        [in]   called with the callback, under a lock: only counts;
  *                          NULL: the callback is removed
  * @param ret_cb     [out]  the callback
  * @param ret_arg    [out]  its argument
  * Owns:      the caller owns the reference that `ref` has counted, or that of
  *            the callback that was removed.
- * Errors:    0  there is none, and nothing was written; 1 it was found
+ * Errors:    0  no such callback, and nothing was written; 1: success
  * Threads:   any thread; never blocks.
  * Undefined: `ref` calls a function of the library; the instance ended during
  *            the call.
@@ -64,8 +64,8 @@ enum {
 /**
  * Answer a request with an error and a text, in place of its handler.
  *
- * Does nothing if the request has been answered, has no response, or is held by
- * others, who may answer it.
+ * Does nothing if the request has been answered or has no response, or if other
+ * references to the handle exist, whose owners may answer.
  *
  * @param handle  [in]  the request; stays the caller's
  * @param ret     [in]  what the origin's call returns; not HG_SUCCESS
@@ -82,8 +82,8 @@ HG_PUBLIC void amalgam_margo_answer_error(
 /**
  * Get the text that came with the error of a call.
  *
- * @param handle  [in]   whose last call failed
- * @param text    [out]  of AMALGAM_MARGO_TEXT_MAX + 1 bytes
+ * @param handle  [in]   a handle whose last call failed
+ * @param text    [out]  room for AMALGAM_MARGO_TEXT_MAX + 1 bytes
  * Owns:      nothing changes hands.
  * Errors:    0  no text came, and nothing was written; else its length
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -94,26 +94,26 @@ HG_PUBLIC size_t amalgam_margo_error_text(hg_handle_t handle, char *text);
 
 /** How an instance ends when its last engine goes away. */
 enum amalgam_margo_engine_how {
-    AMALGAM_MARGO_ENGINE_ENDS,    /* it is finalized */
-    AMALGAM_MARGO_ENGINE_WAITS,   /* somebody has to finalize it */
-    AMALGAM_MARGO_ENGINE_RELEASES /* the reference of the opening call goes */
+    AMALGAM_MARGO_ENGINE_ENDS,    /* the instance is finalized at once */
+    AMALGAM_MARGO_ENGINE_WAITS,   /* waits until somebody finalizes it */
+    AMALGAM_MARGO_ENGINE_RELEASES /* drops the opening call's reference */
 };
 
 /**
  * End an instance whose last engine goes away.
  *
- * Does nothing more than to wait if the instance is ending, and not even that
- * in a handler or a callback. AMALGAM_MARGO_ENGINE_WAITS finalizes an instance
- * that serves no RPC of the program and does not allow remote shutdown, or if
- * AMALGAM_ENGINE_WAIT is 0; else the instance serves until somebody finalizes
- * it, and after a second the log says that it waits.
+ * If the instance is ending already, the call only waits for the end. With
+ * AMALGAM_MARGO_ENGINE_WAITS an instance without an RPC of the program and
+ * without remote shutdown is finalized, and so is any if AMALGAM_ENGINE_WAIT is
+ * 0; another one serves until somebody finalizes it, logged after a second.
  *
  * @param mid  [in]  the caller has a reference besides that of the opening call
  * @param how  [in]
  * Owns:      the reference of the opening call is consumed.
  * Errors:    none.
- * Threads:   any thread; blocks until the instance has ended, except in a
- *            handler or a callback. May switch the calling ULT: yes.
+ * Threads:   any thread; blocks until the instance has ended, but not in a
+ *            handler or a callback, nor for AMALGAM_MARGO_ENGINE_RELEASES. May
+ *            switch the calling ULT: yes.
  * Undefined: the reference of the opening call was dropped before.
  * Source:    ours.
  */

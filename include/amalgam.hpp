@@ -9,7 +9,7 @@
 #ifndef AMALGAM_HPP
 #define AMALGAM_HPP
 
-/* mpi.h shall not bring the C++ bindings of old MPIs, which need a library. */
+/* mpi.h must not include the C++ bindings of MPI 2, which need a library. */
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif
@@ -35,12 +35,12 @@ static const margo_init_info *const always_served =
     &amalgam_margo_always_served;
 
 /**
- * An engine whose peers are the ranks of a communicator. Copies are the same
- * engine, and so are copies as thallium::engine.
+ * An engine whose peers are the ranks of a communicator. Copies refer to the
+ * same engine, and so do copies as thallium::engine.
  *
- * finalize() ends it together with all ranks: a rank serves the others until
- * all have called it. The last engine that goes away without it calls it, so
- * that must come before MPI_Finalize().
+ * finalize() ends the engines of all ranks together: a rank serves the others
+ * until all ranks have called it. The destructor of the last copy calls
+ * finalize() if nobody has, so destroy all copies before MPI_Finalize().
  */
 class engine : public thallium::engine
 {
@@ -62,12 +62,12 @@ class engine : public thallium::engine
     }
 
   public:
-    /** No engine. */
+    /** Refers to no engine. */
     engine() noexcept = default;
 
     /**
-     * Opens an engine over the ranks of a communicator, which all call this.
-     * The communicator stays the caller's. For transport and info see
+     * Opens an engine over the ranks of a communicator: a collective call. The
+     * communicator stays the caller's. For transport and info see
      * amalgam_margo_init(). Throws margo_exception.
      */
     explicit engine(MPI_Comm comm, const char *transport = nullptr,
@@ -89,7 +89,7 @@ class engine : public thallium::engine
         open(comm, transport, &info);
     }
 
-    /** The same with pools of the program, as thallium::engine has it. */
+    /** Opens an engine with pools of the program. Throws margo_exception. */
     engine(MPI_Comm comm, const char *transport,
         const thallium::pool &progress_pool, const thallium::pool &handler_pool)
     {
@@ -132,8 +132,8 @@ class engine : public thallium::engine
     }
 
     /**
-     * The rank that an endpoint names, as request::get_endpoint() returns it.
-     * Throws margo_exception if it is none of this engine.
+     * The rank that an endpoint names, for instance request::get_endpoint().
+     * Throws margo_exception if the endpoint names no rank of this engine.
      */
     int rank_of(const thallium::endpoint &peer) const
     {

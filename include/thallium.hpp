@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Thallium: the C++ face of Margo and Argobots. Includes all headers of
- * thallium/ but those of serialization/stl, of which a program includes the
- * ones of its arguments' types. */
+/* Thallium: the C++ API of Margo and Argobots. Includes all headers of thallium
+ * but those of serialization/stl: a program includes the headers of the types
+ * that its arguments have. */
 #ifndef THALLIUM_HPP
 #define THALLIUM_HPP
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Engines: instances of Margo as objects.
  *
- * The headers of the objects that an engine hands out need each other. Each of
- * them includes this one first, which includes them in the right order. */
+ * The headers of the objects that an engine returns need each other. Each of
+ * them includes engine.hpp first, which includes all in the right order. */
 #ifndef THALLIUM_ENGINE_HPP
 #define THALLIUM_ENGINE_HPP
 
@@ -49,11 +49,11 @@
 #include <thallium/timed_callback.hpp>
 #include <thallium/detail/engine_lists.hpp>
 
-/** Modes of an engine: others may call this process, or may not. */
+/** Modes of an engine. A server accepts calls, a client only makes calls. */
 #define THALLIUM_SERVER_MODE MARGO_SERVER_MODE
 #define THALLIUM_CLIENT_MODE MARGO_CLIENT_MODE
 
-/** 0, in all files of a program: no engine waits in its destructor. */
+/** If 0, in all files of a program, no engine waits in its destructor. */
 #ifndef AMALGAM_ENGINE_WAIT
 #define AMALGAM_ENGINE_WAIT 1
 #endif
@@ -62,15 +62,15 @@ namespace thallium
 {
 
 /**
- * An instance of Margo, or none. Copies are the same engine.
+ * An instance of Margo, or none. Copies refer to the same instance.
  *
- * An engine that was opened by its address ends with the last of its copies,
- * unless finalize() came before: a client is finalized; a server that serves
- * RPCs first waits until somebody finalizes it, unless an exception is on its
- * way, AMALGAM_ENGINE_WAIT was defined as 0 before this header, or is 0 in the
- * environment. Engines that only refer to an instance, as those of
- * endpoint::get_engine(), do not count; copies that functions of RPCs and
- * callbacks have captured count until finalize().
+ * The destructor of the last copy of an engine that was opened by its address
+ * ends the engine, unless finalize() came before: a client is finalized; a
+ * server that serves RPCs first waits until somebody finalizes it, unless an
+ * exception unwinds the stack, AMALGAM_ENGINE_WAIT was defined as 0 before this
+ * header, or is 0 in the environment. Engines that only refer to an instance,
+ * such as endpoint::get_engine(), do not count; copies that functions of RPCs
+ * and callbacks have captured count until finalize().
  */
 class engine : public margo_instance_ref
 {
@@ -133,8 +133,8 @@ class engine : public margo_instance_ref
     }
 
   protected:
-    /* Takes over an instance that was just opened, and no reference is held
-     * to. */
+    /* Takes over an instance that was just opened, with the reference of the
+     * opening call. */
     void adopt(margo_instance_id mid, bool waits)
     {
         margo_instance_ref::operator=(margo_instance_ref(mid));
@@ -146,7 +146,7 @@ class engine : public margo_instance_ref
     template <typename T> using list_proxy = detail::list_proxy<T>;
     template <typename T> using named_object_proxy = detail::named_object<T>;
 
-    /** No engine. */
+    /** Refers to no engine. */
     engine() noexcept = default;
 
     /**
@@ -165,21 +165,21 @@ class engine : public margo_instance_ref
         open(addr, mode, config.c_str(), hg_info);
     }
 
-    /** The same with a configuration as JSON text. Throws margo_exception. */
+    /** Opens an engine with a configuration as JSON text, as above. */
     engine(const std::string &addr, int mode, const char *config,
         const hg_init_info *hg_info = nullptr)
     {
         open(addr, mode, config, hg_info);
     }
 
-    /** The same with a configuration as JSON text. Throws margo_exception. */
+    /** Opens an engine with a configuration as JSON text, as above. */
     engine(const std::string &addr, int mode, const std::string &config,
         const hg_init_info *hg_info = nullptr)
     {
         open(addr, mode, config.c_str(), hg_info);
     }
 
-    /** The same as margo_init_ext(). Throws margo_exception. */
+    /** Opens an engine as margo_init_ext() does. Throws margo_exception. */
     engine(const std::string &addr, int mode, const margo_init_info *info)
     {
         const margo_init_info defaults = MARGO_INIT_INFO_INITIALIZER;
@@ -188,8 +188,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * The same with pools of the program, which must live longer than the
-     * engine. Throws margo_exception.
+     * Opens an engine with pools of the program, which must live longer than
+     * the engine. Throws margo_exception.
      */
     engine(const std::string &addr, int mode, const pool &progress_pool,
         const pool &handler_pool)
@@ -202,8 +202,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * Refers to an instance. With take_ownership, the reference of the caller
-     * goes to the last copy of this engine, or to finalize().
+     * Refers to an instance. With take_ownership, the last copy of this engine
+     * releases the caller's reference, unless finalize() came before.
      */
     engine(margo_instance_id mid, bool take_ownership = false) noexcept
         : margo_instance_ref(mid)
@@ -220,8 +220,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * Ends the engine, from any thread. This object still refers to it, and
-     * what it handed out may be freed later.
+     * Ends the engine, from any thread. This object still refers to the
+     * instance, and objects that the engine returned may be destroyed later.
      */
     void finalize() const
     {
@@ -229,7 +229,7 @@ class engine : public margo_instance_ref
         margo_finalize(get_margo_instance());
     }
 
-    /** Waits until somebody finalizes the engine, if that is to come. */
+    /** Waits until the engine has ended; another call finalizes the engine. */
     void wait_for_finalize() const
     {
         MARGO_INSTANCE_MUST_BE_VALID;
@@ -269,7 +269,7 @@ class engine : public margo_instance_ref
         return endpoint(*this, addr);
     }
 
-    /** An RPC that this process only calls. Throws margo_exception. */
+    /** Defines an RPC that this process only calls. Throws margo_exception. */
     remote_procedure define(const std::string &name)
     {
         hg_id_t id = 0;
@@ -291,11 +291,11 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * An RPC that this process serves by a function: any object, or pointer,
-     * that is called as void(const request &, arguments...). It is kept until
-     * the RPC is removed or the engine has ended, and runs in a thread of the
-     * pool; without one, of the engine's pool. Several of its calls may run at
-     * a time. Throws margo_exception, exception for an empty function.
+     * Defines an RPC that this process serves by a function: any object or
+     * pointer that is called as void(const request &, arguments...). The engine
+     * keeps it until the RPC is removed or the engine has ended, and runs it in
+     * threads of the pool (default: the handler pool), several at a time.
+     * Throws margo_exception; exception if the function is empty.
      */
     template <typename F>
     remote_procedure define(const std::string &name, F &&function,
@@ -315,8 +315,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * Exposes memory to other processes. It stays the caller's and must live
-     * as long as the bulk. Throws margo_exception.
+     * Exposes memory to other processes. The memory stays the caller's and must
+     * live as long as the bulk. Throws margo_exception.
      *
      *   std::vector<double> v(1000);
      *   tl::bulk bulk = engine.expose(
@@ -328,7 +328,7 @@ class engine : public margo_instance_ref
         return expose(segments, mode, hg_bulk_attr());
     }
 
-    /** The same with attributes of the memory. */
+    /** Exposes memory that has the given attributes. */
     bulk expose(const std::vector<std::pair<void *, std::size_t>> &segments,
         bulk_mode mode, const hg_bulk_attr &attributes) const
     {
@@ -343,7 +343,7 @@ class engine : public margo_instance_ref
             pointers.data(), sizes.data(), mode, attributes);
     }
 
-    /** The same for arrays of addresses and sizes. */
+    /** Exposes memory that arrays of addresses and sizes describe. */
     bulk expose(hg_uint32_t count, void **pointers, const std::size_t *sizes,
         bulk_mode mode, const hg_bulk_attr &attributes = hg_bulk_attr()) const
     {
@@ -359,8 +359,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * A bulk of a handle of Margo, of which it takes a reference of its own.
-     * is_local: the memory is of this process.
+     * Makes a bulk of a handle of Margo. The bulk takes a reference of its own.
+     * is_local: the memory belongs to this process.
      */
     bulk wrap(hg_bulk_t handle, bool is_local) const
     {
@@ -369,14 +369,14 @@ class engine : public margo_instance_ref
         return bulk(*this, handle, is_local);
     }
 
-    /** Has a function called before the engine stops to serve; newest first. */
+    /** Adds a function to run before serving stops; the last one runs first. */
     template <typename F> void push_prefinalize_callback(F &&function) const
     {
         push_prefinalize_callback(
             static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
-    /** The same for an owner, by which the function is found again. */
+    /** Adds such a function for an owner, as key of top_ and pop_. */
     template <typename F>
     void push_prefinalize_callback(const void *owner, F &&function) const
     {
@@ -387,8 +387,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * The newest of these functions, of an owner or of those without; empty if
-     * there is none.
+     * Returns the prefinalize function that was pushed last for this owner
+     * (nullptr: without an owner), or an empty function.
      */
     std::function<void()> top_prefinalize_callback(
         const void *owner = nullptr) const
@@ -397,21 +397,21 @@ class engine : public margo_instance_ref
             get_margo_instance(), true, owner, false);
     }
 
-    /** Removes that function, and returns it. */
+    /** Removes and returns the function of top_prefinalize_callback(). */
     std::function<void()> pop_prefinalize_callback(
         const void *owner = nullptr) const
     {
         return detail::newest_callback(get_margo_instance(), true, owner, true);
     }
 
-    /** As push_prefinalize_callback(), but called when serving has ended. */
+    /** Adds a function that runs when the engine has stopped serving. */
     template <typename F> void push_finalize_callback(F &&function) const
     {
         push_finalize_callback(
             static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
-    /** The same for an owner, by which the function is found again. */
+    /** Adds such a function for an owner, as key of top_ and pop_. */
     template <typename F>
     void push_finalize_callback(const void *owner, F &&function) const
     {
@@ -422,8 +422,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * The newest of these functions, of an owner or of those without; empty if
-     * there is none.
+     * Returns the finalize function that was pushed last for this owner
+     * (nullptr: without an owner), or an empty function.
      */
     std::function<void()> top_finalize_callback(
         const void *owner = nullptr) const
@@ -432,7 +432,7 @@ class engine : public margo_instance_ref
             get_margo_instance(), false, owner, false);
     }
 
-    /** Removes that function, and returns it. */
+    /** Removes and returns the function of top_finalize_callback(). */
     std::function<void()> pop_finalize_callback(
         const void *owner = nullptr) const
     {
@@ -448,8 +448,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * Ends an engine of another process. Throws margo_exception if it does
-     * not allow that, or cannot be reached.
+     * Ends an engine of another process. Throws margo_exception if that engine
+     * does not allow remote shutdown, or cannot be reached.
      */
     void shutdown_remote_engine(const endpoint &peer) const
     {
@@ -502,7 +502,7 @@ class engine : public margo_instance_ref
         return text.get();
     }
 
-    /** A timer for a function; start() of the result starts it. */
+    /** Creates a timer for a function; start() of the result arms the timer. */
     template <typename F> timed_callback create_timed_callback(F &&function)
     {
         MARGO_INSTANCE_MUST_BE_VALID;
@@ -510,8 +510,8 @@ class engine : public margo_instance_ref
     }
 
     /**
-     * Sets where log lines of this engine go. The logger stays the caller's
-     * and must live as long as the engine. Throws exception.
+     * Sets the logger that gets the log lines of this engine. The logger stays
+     * the caller's and must live as long as the engine. Throws exception.
      */
     void set_logger(logger *lines_to) const
     {
@@ -522,7 +522,7 @@ class engine : public margo_instance_ref
             throw exception("margo_set_logger failed");
     }
 
-    /** Sets the level of log lines of this engine. Throws exception. */
+    /** Sets the lowest level that this engine logs. Throws exception. */
     void set_log_level(logger::level lowest) const
     {
         MARGO_INSTANCE_MUST_BE_VALID;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The proc of all RPCs of this library: it codes the objects that a call, an
- * answer or their receiver names, each time, by an archive.
+/* The proc of all RPCs of thallium.hpp: encodes or decodes, by an archive, the
+ * objects that the program names when it calls, answers or receives.
  *
  *   rpc.on(peer)(1, "x")  ->  meta_serialization { codes (int, string) }
  *                         ->  margo_forward(handle, &meta)
  *                         ->  hg_proc_meta_serialization(proc, &meta)
  *
- * Nothing that is thrown on the way passes through the C library: it is kept,
- * and thrown again when that has returned. */
+ * No exception passes through the C library: objects_coder catches what an
+ * archive throws, and throws it again when the call of Margo has returned. */
 #ifndef THALLIUM_PROC_OBJECT_HPP
 #define THALLIUM_PROC_OBJECT_HPP
 
@@ -36,7 +36,7 @@
 namespace thallium
 {
 
-/** Input or output of an RPC, for Margo: a function that codes it. */
+/** Input or output of an RPC for Margo: a function that codes the objects. */
 struct meta_serialization {
     hg_return_t (*m_code)(hg_proc_t proc, void *arg); /* must not throw */
     void *m_arg;
@@ -55,7 +55,7 @@ inline hg_return_t hg_proc_meta_serialization(hg_proc_t proc, void *data)
 
 #ifdef THALLIUM_DEBUG_RPC_TYPES
 
-/** The name of T as in a program. */
+/** The name of T as a C++ program writes it. */
 template <typename T> std::string get_type_name()
 {
     int status = 0;
@@ -127,7 +127,7 @@ hg_return_t proc_object_decode(
     return HG_SUCCESS;
 }
 
-/** Codes no object: the arguments of a call without any. */
+/** Codes no object, for a call without arguments. */
 template <typename... Ctx>
 hg_return_t proc_void_object(hg_proc_t proc, std::tuple<Ctx...> &context)
 {
@@ -146,7 +146,7 @@ hg_return_t proc_void_object(hg_proc_t proc, std::tuple<Ctx...> &context)
 namespace detail
 {
 
-/* Codes any number of objects; cereal's operator() wants one at least. */
+/* Codes any number of objects; cereal's operator() needs at least one. */
 template <typename Archive> void code_each(Archive &)
 {
 }
@@ -164,8 +164,8 @@ constexpr bool sends_type_names = true;
 constexpr bool sends_type_names = false;
 #endif
 
-/* Codes several objects in their order: the references T in `objects`. Lives on
- * the stack of the function that calls Margo. */
+/* Codes several objects, of the types T, in order. Lives on the stack of the
+ * function that calls Margo. */
 template <typename Context, typename... T> class objects_coder
 {
     std::tuple<T &...> m_objects;
@@ -283,7 +283,7 @@ template <typename Context, typename... T> class objects_coder
     objects_coder(const objects_coder &) = delete;
     objects_coder &operator=(const objects_coder &) = delete;
 
-    /* What Margo gets as input or output that it encodes. Null: nothing. */
+    /* The struct for Margo to encode as input or output; null: no objects. */
     void *to_encode()
     {
         if (sizeof...(T) == 0 && !sends_type_names)
@@ -293,7 +293,7 @@ template <typename Context, typename... T> class objects_coder
         return &m_meta;
     }
 
-    /* The same for an input or output that it decodes. */
+    /* The struct for Margo to decode input or output into; null: no objects. */
     void *to_decode()
     {
         if (sizeof...(T) == 0 && !sends_type_names)
@@ -303,7 +303,7 @@ template <typename Context, typename... T> class objects_coder
         return &m_meta;
     }
 
-    /* Names the types for messages, where they are checked. */
+    /* Names the types, for error messages, if both sides check types. */
     std::string types() const
     {
 #ifdef THALLIUM_DEBUG_RPC_TYPES
@@ -313,7 +313,7 @@ template <typename Context, typename... T> class objects_coder
 #endif
     }
 
-    /* Throws what the serialization of an object has thrown, if it did. */
+    /* Throws the exception, if any, that the coding of an object has thrown. */
     void rethrow() const
     {
         if (m_error)

@@ -35,8 +35,8 @@ inline void must_succeed(int code, const char *object) noexcept
 }
 
 /*
- * The only owner of an object of Argobots: frees it, can be moved, and is null
- * after that. Base of the classes of synchronisation.
+ * The only owner of an object of Argobots: the destructor frees the object; a
+ * handle that was moved from is null. Base of the synchronisation classes.
  */
 template <typename Handle, int (*Free)(Handle *)> class owned_handle
 {
@@ -62,7 +62,7 @@ template <typename Handle, int (*Free)(Handle *)> class owned_handle
         return *this;
     }
 
-    /** The object as abt.h takes it; stays owned by this one. */
+    /** The object's handle for calls of abt.h; this object stays the owner. */
     native_handle_type native_handle() const noexcept
     {
         return m_handle;
@@ -91,7 +91,7 @@ template <typename Handle, int (*Free)(Handle *)> class owned_handle
 
 } /* namespace thallium */
 
-/* Throws `type`; call is the text that names what failed. */
+/* Throws `type`; `call` is a text that names the call that failed. */
 #define TL_ABT_THROW_(type, call, code)                                        \
     ::thallium::detail::throw_abt<::thallium::type>(                           \
         call, (code), __FILE__, __LINE__)

@@ -2,8 +2,8 @@
 /* Handles that own nothing, and the start of work: shared by pool, xstream,
  * scheduler, thread and task.
  *
- * The headers of these five classes only declare them; each ends with
- * abt_relations.hpp, which has the functions that need two of them complete. */
+ * The headers of these five classes only declare functions that need two of
+ * the classes complete; abt_relations.hpp, included last, defines these. */
 #ifndef THALLIUM_DETAIL_ABT_HANDLE_HPP
 #define THALLIUM_DETAIL_ABT_HANDLE_HPP
 
@@ -49,7 +49,7 @@ template <typename Handle> class borrowed_handle
     /** The type of the object in abt.h. */
     using native_handle_type = Handle;
 
-    /** The object as abt.h takes it; still owned by somebody else. */
+    /** The object's handle for calls of abt.h; its owner stays the same. */
     native_handle_type native_handle() const noexcept
     {
         return m_handle;
@@ -93,7 +93,7 @@ template <typename Handle> class borrowed_handle
     borrowed_handle(const borrowed_handle &) = default;
     borrowed_handle &operator=(const borrowed_handle &) = default;
 
-    /* The one that is moved from refers to nothing afterwards. */
+    /* `other` refers to nothing afterwards. */
     borrowed_handle(borrowed_handle &&other) noexcept
         : m_handle(std::exchange(other.m_handle, Handle()))
     {
@@ -108,7 +108,7 @@ template <typename Handle> class borrowed_handle
     ~borrowed_handle() = default;
 };
 
-/* The handle of a pool, or of a managed one. */
+/* The handle of a pool, or of a managed pool. */
 template <typename T>
 inline auto pool_handle_of(const T &one) -> decltype(one.native_handle())
 {
@@ -133,8 +133,8 @@ inline std::vector<ABT_pool> pool_handles(
     return result;
 }
 
-/* The function of a thread or task; its argument was made by start_work(). It
- * takes the callable from the heap, for it may never return. */
+/* The function of a thread or task. Frees the argument, which start_work() has
+ * allocated, before the call, because the callable may never return. */
 template <typename Work> inline void run_work(void *arg) noexcept
 {
     Work work(std::move(*static_cast<Work *>(arg)));
@@ -144,7 +144,7 @@ template <typename Work> inline void run_work(void *arg) noexcept
 }
 
 /* Copies or moves the callable to the heap and calls start(function, argument),
- * which hands both to Argobots. */
+ * which passes function and argument to Argobots. */
 template <typename Exception, typename Function, typename Start>
 inline void start_work(
     const char *call, Function &&function, const Start &start)

@@ -14,9 +14,9 @@ namespace detail
 {
 
 /*
- * Local variables end in the reverse order of their definition, so that a
- * program may well end a pool before the streams that run it. Such an object is
- * kept here, and freed at the end of Argobots.
+ * Local variables are destroyed in the reverse order of their definition, so a
+ * program may destroy a pool before the streams that run it. This class keeps
+ * such a pool or scheduler, and frees it when Argobots is finalized.
  */
 class abt_leftovers
 {
@@ -27,7 +27,7 @@ class abt_leftovers
   public:
     static abt_leftovers &get()
     {
-        /* Never destroyed: objects of static storage may end later. */
+        /* Never destroyed: static objects may be destroyed later. */
         static abt_leftovers *all = new abt_leftovers;
 
         return *all;
@@ -47,7 +47,7 @@ class abt_leftovers
         m_pools.push_back(pool);
     }
 
-    /* Frees all; those that are still used are leaked. */
+    /* Frees all pools and schedulers; leaks those that are still in use. */
     void free_all()
     {
         std::lock_guard<std::mutex> guard(m_mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of pool, xstream, scheduler, thread and task that need another one
- * of them complete. */
+/* Functions of pool, xstream, scheduler, thread and task that need another of
+ * these five classes as a complete type. */
 #ifndef THALLIUM_DETAIL_ABT_RELATIONS_HPP
 #define THALLIUM_DETAIL_ABT_RELATIONS_HPP
 
@@ -280,7 +280,7 @@ inline std::vector<pool> xstream::get_main_pools(int max) const
 
     if (max >= 0 && max < count)
         count = max;
-    if (count == 0) /* which Argobots refuses */
+    if (count == 0) /* ABT_xstream_get_main_pools() refuses 0 */
         return result;
     std::vector<ABT_pool> pools(static_cast<std::size_t>(count));
     TL_XSTREAM_ASSERT(
@@ -301,7 +301,7 @@ inline managed<scheduler> scheduler::create_of(
     ABT_sched_config config = ABT_SCHED_CONFIG_NULL;
     ABT_sched result = ABT_SCHED_NULL;
 
-    /* Otherwise the stream would free it, too. */
+    /* An automatic scheduler would be freed by its stream, too. */
     TL_SCHEDULER_ASSERT(ABT_sched_config_create(
         &config, ABT_sched_config_automatic, 0, ABT_sched_config_var_end));
     int code = ABT_sched_create_basic(static_cast<ABT_sched_predef>(which),

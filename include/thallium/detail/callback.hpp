@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions of the program that Margo calls: what they throw is logged, since
- * it cannot pass through the C library. */
+/* Functions of the program that Margo calls. Their exceptions are logged, since
+ * an exception cannot pass through the C library. */
 #ifndef THALLIUM_DETAIL_CALLBACK_HPP
 #define THALLIUM_DETAIL_CALLBACK_HPP
 
@@ -40,10 +40,10 @@ inline void call_and_log(margo_instance_id mid, const char *what,
     }
 }
 
-/* A callback of the end of an instance, counted. Margo, which has its address,
- * has one count until the callback is run or removed. A thread that looks for
- * the newest callback takes another count, because finalize() in a third thread
- * may run that callback meanwhile. */
+/* A finalize or prefinalize callback with a reference count. Margo, which has
+ * its address, has one reference until the callback is run or removed. A thread
+ * that looks up the newest callback takes another reference, because finalize()
+ * in a further thread may run that callback meanwhile. */
 struct end_callback {
     margo_instance_id m_mid;
     std::function<void()> m_function;
@@ -63,7 +63,7 @@ struct end_callback {
         unref(callback);
     }
 
-    /* For amalgam_margo_callback_get(), which finds those of C programs, too.
+    /* For amalgam_margo_callback_get(), which finds callbacks of C code, too.
      */
     static void ref(margo_finalize_callback_t callback, void *arg) noexcept
     {
@@ -79,8 +79,8 @@ struct end_callback {
     }
 };
 
-/* The newest function of an owner, empty if there is none; of those that are
- * called before serving ends or after that. `takes`: removes it. */
+/* Returns the function that was pushed last for an owner, or an empty function.
+ * `is_before`: of the prefinalize functions. `takes`: also removes it. */
 inline std::function<void()> newest_callback(
     margo_instance_id mid, bool is_before, const void *owner, bool takes)
 {
@@ -90,7 +90,7 @@ inline std::function<void()> newest_callback(
     if (amalgam_margo_callback_get(mid, is_before, owner,
             takes ? nullptr : &end_callback::ref, &callback, &arg) == 0)
         return std::function<void()>();
-    if (callback != &end_callback::run) /* of a C program */
+    if (callback != &end_callback::run) /* pushed by C code */
         return [callback, arg]() { callback(arg); };
     std::unique_ptr<end_callback, void (*)(end_callback *)> found(
         static_cast<end_callback *>(arg), &end_callback::unref);

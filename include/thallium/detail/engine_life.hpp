@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of an instance, when the last engine that has opened it goes away. */
+/* Ends an instance when the last copy of the engine that opened it ends. */
 #ifndef THALLIUM_DETAIL_ENGINE_LIFE_HPP
 #define THALLIUM_DETAIL_ENGINE_LIFE_HPP
 
@@ -14,7 +14,7 @@ namespace thallium
 namespace detail
 {
 
-/* True while an exception looks for its handler. */
+/* True while an exception unwinds the stack. */
 inline bool is_unwinding() noexcept
 {
 #ifdef __cpp_lib_uncaught_exceptions
@@ -24,8 +24,8 @@ inline bool is_unwinding() noexcept
 #endif
 }
 
-/* Shared by the copies of an engine. The reference with which the instance was
- * opened stays with finalize(); the object has one of its own. */
+/* Shared by the copies of an engine. finalize() drops the reference of the
+ * opening call; this object has a reference of its own. */
 class engine_life
 {
     margo_instance_ref m_instance;

@@ -32,13 +32,13 @@ template <typename T> class named_object : public T
     {
     }
 
-    /** Its name when it was found. */
+    /** The name that the element had when operator[] found it. */
     const std::string &name() const noexcept
     {
         return m_name;
     }
 
-    /** Its index when it was found; a removal changes later ones. */
+    /** The index when operator[] found it; removals change later indexes. */
     std::uint32_t index() const noexcept
     {
         return m_index;
@@ -111,9 +111,9 @@ template <> struct list_calls<xstream> {
 #undef THALLIUM_LIST_CALLS_
 
 /**
- * The pools or execution streams of an engine. An element is named by its
- * name, its index (any integer), or by itself. The functions throw
- * margo_exception: for an element that is not there, and where Margo refuses.
+ * The pools or execution streams of an engine. An argument names an element by
+ * name, by index (any integer type), or is the element itself. Functions throw
+ * margo_exception if there is no such element, or if Margo refuses.
  */
 template <typename T> class list_proxy
 {
@@ -121,7 +121,7 @@ template <typename T> class list_proxy
 
     margo_instance_ref m_instance;
 
-    /* The argument as list_calls takes it. */
+    /* Converts an argument to the type that list_calls takes. */
     static const std::string &key(const std::string &name)
     {
         return name;
@@ -191,7 +191,7 @@ template <typename T> class list_proxy
         MARGO_ASSERT(calls::release(mid(), key(which)), list_release);
     }
 
-    /** Tells how often an element is in use. */
+    /** Returns the number of references to an element. */
     template <typename X> unsigned ref_count(const X &which) const
     {
         unsigned count = 0;

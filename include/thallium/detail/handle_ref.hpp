@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A counted reference to the handle of a call or a request, and Margo's calls
- * with it that throw. */
+/* A counted reference to the handle of a call or a request, and calls of Margo
+ * with this handle that throw. */
 #ifndef THALLIUM_DETAIL_HANDLE_REF_HPP
 #define THALLIUM_DETAIL_HANDLE_REF_HPP
 
@@ -18,9 +18,9 @@ namespace thallium
 namespace detail
 {
 
-/* Holds the instance as well, so that it may outlive finalize(). Only the one
- * of a handler that runs does not: its instance cannot end, and its copies hold
- * it. */
+/* Holds a reference to the instance, too, so that the object may outlive
+ * finalize(). Only the handle_ref of a running handler has no such reference,
+ * because the instance waits for that handler; copies of it have one. */
 class handle_ref
 {
     margo_instance_id m_mid = MARGO_INSTANCE_NULL;
@@ -95,7 +95,7 @@ class handle_ref
                                : "an RPC that is not registered any more";
     }
 
-    /* Throws what a call of Margo that failed stands for. */
+    /* Throws the exception for a call of Margo that failed with `code`. */
     [[noreturn]] void fail(const char *function, unsigned line,
         hg_return_t code, const std::string &more = std::string()) const
     {
@@ -110,7 +110,7 @@ class handle_ref
                 (has_text ? ": " + std::string(text) : more));
     }
 
-    /* The same where arguments were coded; `error` is the reason. */
+    /* Throws after arguments could not be coded; `error` is the reason. */
     [[noreturn]] void fail(
         const char *what, unsigned line, const margo_exception &error) const
     {
@@ -142,7 +142,7 @@ void decode_arguments(const handle_ref &handle, bool is_input, Coder &coder)
         is_input ? "margo_get_input" : "margo_get_output", __LINE__, ret);
 }
 
-/* Throws after a call of Margo that was to encode arguments failed. */
+/* Throws if a call of Margo that encodes arguments has failed. */
 template <typename Coder>
 void check_encoded(const handle_ref &handle, const Coder &coder,
     const char *function, hg_return_t ret)
@@ -160,7 +160,7 @@ void check_encoded(const handle_ref &handle, const Coder &coder,
             " bytes of input with their header");
 }
 
-/* Milliseconds, as Margo takes time limits. */
+/* Converts to milliseconds, the unit of Margo's time limits. */
 template <typename Rep, typename Period>
 double milliseconds_of(const std::chrono::duration<Rep, Period> &duration)
 {

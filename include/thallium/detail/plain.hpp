@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arguments that need no archive: numbers, strings, vectors of numbers. An
- * archive of cereal keeps five containers for what these never have, such as
- * shared pointers, and to make and end it costs more than their bytes. The
- * bytes are those of the archives, so either side may use one. */
+ * archive of cereal has five containers, for shared pointers and others, that
+ * these types never need; to create and destroy them takes longer than to copy
+ * the bytes. An archive writes equal bytes, so either side may use one. */
 #ifndef THALLIUM_DETAIL_PLAIN_HPP
 #define THALLIUM_DETAIL_PLAIN_HPP
 
@@ -19,7 +19,7 @@ namespace thallium
 namespace detail
 {
 
-/* A bool is left to the archives, which take any byte but 0 as true. */
+/* A bool needs an archive, which reads any byte but 0 as true. */
 template <typename T>
 struct is_number : std::integral_constant<bool,
                        std::is_arithmetic<T>::value &&
@@ -51,7 +51,7 @@ std::enable_if_t<is_number<T>::value> put_plain(
     to.write(&number, sizeof(number));
 }
 
-/* A string or a vector: the number of its elements, then these. */
+/* A string or a vector: the number of elements, then the elements. */
 template <typename T>
 std::enable_if_t<!is_number<T>::value> put_plain(
     proc_writer &to, const T &elements)
@@ -66,7 +66,7 @@ std::enable_if_t<is_number<T>::value> take_plain(proc_reader &from, T &number)
     from.read(&number, sizeof(number));
 }
 
-/* Bytes are copied from the message as they are. */
+/* Copies elements of one byte directly from the message. */
 template <typename T>
 void take_elements(
     proc_reader &from, T &bytes, std::size_t count, std::true_type)
@@ -77,7 +77,7 @@ void take_elements(
     from.restore_ptr(first, count);
 }
 
-/* Larger ones may lie there at any address. */
+/* Larger elements may be unaligned in the message, so read() copies them. */
 template <typename T>
 void take_elements(
     proc_reader &from, T &elements, std::size_t count, std::false_type)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes of a message: what the archives read from a proc, and write to it.
  *
- * What is read comes from another process and is not trusted. A read beyond the
- * message throws, and so does a container that announces more elements than
- * there are bytes left, before memory is taken for it. Elements that are
- * encoded as nothing, such as objects of an empty class, may be more than the
- * bytes that follow them up to a number for which memory is taken without a
- * doubt. */
+ * The bytes that are read come from another process and are not trusted. A read
+ * beyond the message throws. A container that announces more elements than
+ * there are bytes left throws, too, before memory is allocated. But elements
+ * may be encoded as 0 bytes, such as objects of an empty class: so up to
+ * elements_unchecked elements are accepted in any case. */
 #ifndef THALLIUM_DETAIL_PROC_BYTES_HPP
 #define THALLIUM_DETAIL_PROC_BYTES_HPP
 
@@ -23,7 +22,7 @@ namespace thallium
 namespace detail
 {
 
-/* What both directions have. */
+/* Base of the classes for reading and for writing. */
 class proc_bytes
 {
   protected:
@@ -73,7 +72,7 @@ class proc_reader : public proc_bytes
   public:
     using proc_bytes::proc_bytes;
 
-    /* Elements of a container that may be encoded as nothing. */
+    /* Largest container whose elements may be encoded as 0 bytes. */
     static constexpr std::uint64_t elements_unchecked = 1024;
 
     /**
@@ -99,8 +98,8 @@ class proc_reader : public proc_bytes
     }
 
     /**
-     * The next size bytes of the message, in place; null if it has fewer.
-     * They are valid while the arguments are being decoded.
+     * The next size bytes of the message, in place; null if fewer are left.
+     * The pointer is valid while the arguments are being decoded.
      */
     void *save_ptr(std::size_t size)
     {

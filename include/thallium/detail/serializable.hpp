@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* First error of a compiler when an argument's type cannot be serialized: it
- * names the header that the program has to include, or what the type has to
- * offer. Cereal alone says in some hundred lines that it finds no function. */
+/* The first compiler error for an argument whose type cannot be serialized: it
+ * names the header that the program has to include, or the functions that the
+ * type needs. Cereal's own errors take some hundred lines. */
 #ifndef THALLIUM_DETAIL_SERIALIZABLE_HPP
 #define THALLIUM_DETAIL_SERIALIZABLE_HPP
 
@@ -27,7 +27,7 @@ namespace thallium
 namespace detail
 {
 
-/* Does cereal find what codes a T? It passes over objects of empty classes. */
+/* Can cereal code a T? Cereal skips objects of empty classes. */
 template <typename T, typename Archive>
 struct is_output
     : std::integral_constant<bool,
@@ -41,7 +41,7 @@ struct is_input
               std::is_empty<T>::value> {
 };
 
-/* Complete only if it is true; its name is part of what the compiler says. */
+/* Complete only if Is<T, Archive> is true; compilers print this name. */
 template <template <typename, typename> class Is, typename Archive, typename T>
 struct must_be_serializable {
     static_assert(Is<T, Archive>::value,
@@ -53,7 +53,7 @@ struct must_be_serializable {
     static constexpr bool value = true;
 };
 
-/* The types of the standard library, with what they contain. */
+/* The types of the standard library, with the types that they contain. */
 #define THALLIUM_NEEDS_(header, type, Params, Parts)                           \
     template <template <typename, typename> class Is, typename Archive,        \
         THALLIUM_UNPACK_ Params>                                               \

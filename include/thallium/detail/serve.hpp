@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handler of all RPCs of this library, and the functions of the program
- * that it calls, which are the data of their RPCs.
+/* The handler of all RPCs of thallium.hpp, and the functions of the program
+ * that the handler calls: each function is the data of its RPC.
  *
  * An exception of a function, or of the decoding of its arguments, ends the
  * request and not the process: the log names the RPC and the reason. The caller
- * gets a margo_exception with the reason: with the code of the decoding, or
- * HG_CANCELED where the function had begun and has not answered. */
+ * gets a margo_exception with the reason. Its code is HG_CANCELED if the
+ * function had begun and had not answered, else the code of the decoding. */
 #ifndef THALLIUM_ENGINE_HPP
 #include <thallium/engine.hpp> /* includes this header at its place */
 #endif
@@ -33,19 +33,19 @@ namespace thallium
 namespace detail
 {
 
-/* A function of the program, as data of its RPC. Each holder of its address has
- * a count of it, taken before another thread can see the address: the RPC,
- * which drops its count when it is removed or gets another function; the
- * callback of finalize(), which removes the function when serving has ended,
- * and not with the instance, to which captured objects may refer; and each
- * request that is being served, also one that removes its own RPC. */
+/* A function of the program, as data of its RPC. Each holder of the address has
+ * a reference, taken before another thread can see the address. The RPC drops
+ * its reference when it is removed or gets another function. The callback of
+ * finalize() removes the function when serving has ended, before the instance
+ * is freed, because captured objects may refer to the instance. Each request
+ * that is being served has a reference, also one that removes its own RPC. */
 class rpc_function
 {
     std::atomic<unsigned> m_count{1};
     margo_instance_id m_mid = MARGO_INSTANCE_NULL;
     hg_id_t m_id = 0;
 
-    /* The callback of finalize(), which Margo has taken off its list. */
+    /* The callback of finalize(), which Margo has removed from its list. */
     static void drop(void *arg) noexcept
     {
         auto *function = static_cast<rpc_function *>(arg);
@@ -71,7 +71,7 @@ class rpc_function
     rpc_function &operator=(const rpc_function &) = delete;
     virtual ~rpc_function() = default;
 
-    /* Makes it the data of an RPC. Takes the caller's count. */
+    /* Makes this the data of an RPC. Takes the caller's reference over. */
     hg_return_t attach(margo_instance_id mid, hg_id_t id)
     {
         hg_return_t ret = HG_SUCCESS;
@@ -87,7 +87,7 @@ class rpc_function
     }
 
     /* Serves a request: decodes its arguments, then takes over its handle and
-     * calls the function. Gives the handle back if it throws. */
+     * calls the function. Gives the handle back if the function throws. */
     virtual void serve(handle_ref &handle, bool &has_begun) = 0;
 
     static void ref(void *function) noexcept
@@ -96,7 +96,7 @@ class rpc_function
             1, std::memory_order_relaxed);
     }
 
-    /* The last one sees what the others have done before. */
+    /* acq_rel: the thread that deletes sees what the other holders did. */
     static void unref(void *arg) noexcept
     {
         auto *function = static_cast<rpc_function *>(arg);
@@ -106,7 +106,7 @@ class rpc_function
     }
 };
 
-/* F is called with a request and arguments that the types Args decode. */
+/* A function F that is called with a request and arguments of types Args. */
 template <typename F, typename... Args>
 class rpc_function_of : public rpc_function
 {
@@ -122,7 +122,7 @@ class rpc_function_of : public rpc_function
         objects_coder<std::tuple<>, std::decay_t<Args>...> coder(
             none, handle.mid(), std::get<I>(args)...);
 
-        (void)args; /* where there are none */
+        (void)args; /* not used if Args is empty */
         decode_arguments(handle, true, coder);
     }
 
@@ -156,7 +156,7 @@ class rpc_function_of : public rpc_function
     }
 };
 
-/* The class above for a function type. */
+/* `type` is the rpc_function_of for F with the given signature. */
 template <typename F, typename Signature> struct rpc_function_for;
 template <typename F, typename R, typename First, typename... Args>
 struct rpc_function_for<F, R(First, Args...)> {
@@ -165,8 +165,8 @@ struct rpc_function_for<F, R(First, Args...)> {
     using type = rpc_function_of<F, Args...>;
 };
 
-/* The function of a handle's RPC, with a count of it, or null. One that is just
- * being registered gets its data in a moment. */
+/* Returns the function of a handle's RPC, with a reference, or null. Retries,
+ * because an RPC gets its function a moment after its registration. */
 inline rpc_function *function_of_rpc(hg_handle_t handle)
 {
     constexpr int tries = 1000; /* each lets other threads run */

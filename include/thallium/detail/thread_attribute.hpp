@@ -32,25 +32,25 @@ class thread_attribute
     : public owned_handle<ABT_thread_attr, ABT_thread_attr_free>
 {
   public:
-    /** The defaults. */
+    /** Has the default attributes. */
     thread_attribute()
     {
         TL_THREAD_ASSERT(ABT_thread_attr_create(&m_handle));
     }
 
-    /** Takes what ABT_thread_get_attr() gave. */
+    /** Takes over a result of ABT_thread_get_attr(). */
     explicit thread_attribute(ABT_thread_attr handle)
     {
         m_handle = handle;
     }
 
-    /** The stack: memory of the program, or a size with a null address. */
+    /** Sets the stack: memory of the program, or null and a size. */
     void set_stack(void *address, std::size_t size)
     {
         TL_THREAD_ASSERT(ABT_thread_attr_set_stack(m_handle, address, size));
     }
 
-    /** Its address; null: Argobots allocates it. */
+    /** The address of the stack; null: Argobots allocates the stack. */
     void *get_stack_address() const
     {
         void *address = nullptr;
@@ -60,7 +60,7 @@ class thread_attribute
         return address;
     }
 
-    /** Its size in bytes. */
+    /** The size of the stack in bytes. */
     std::size_t get_stack_size() const
     {
         std::size_t size = 0;
@@ -69,7 +69,7 @@ class thread_attribute
         return size;
     }
 
-    /** May the thread move to another pool? */
+    /** Sets whether the thread may move to another pool. */
     void set_migratable(bool is_migratable)
     {
         TL_THREAD_ASSERT(ABT_thread_attr_set_migratable(

@@ -16,8 +16,8 @@ namespace detail
 {
 
 /*
- * A Unit is the ABT_unit itself; the Pool is the data of its ABT_pool. C++
- * exceptions cannot pass Argobots, so these functions end the program then.
+ * A Unit is the ABT_unit itself; the Pool is the data of its ABT_pool. These
+ * functions end the program if an exception would pass through Argobots.
  */
 template <typename Pool, typename Unit, typename PoolAllocator,
     typename UnitAllocator>

@@ -12,7 +12,7 @@ namespace thallium
 namespace detail
 {
 
-/* The Sched is the data of its ABT_sched. Exceptions end the program. */
+/* A Sched is the data of its ABT_sched. Its exceptions end the program. */
 template <typename Sched> struct user_sched {
     static Sched *sched_of(ABT_sched handle) noexcept
     {

@@ -21,7 +21,7 @@ namespace thallium
 namespace detail
 {
 
-/* Throws what a transfer that failed stands for. */
+/* Throws the exception for the code of a transfer, unless HG_SUCCESS. */
 inline void check_transfer(
     const char *function, unsigned line, std::size_t size, hg_return_t ret)
 {
@@ -60,8 +60,8 @@ class async_bulk_op
     async_bulk_op() noexcept = default;
 
     /**
-     * A transfer of size bytes that was started with a request;
-     * MARGO_REQUEST_NULL if it has nothing to move.
+     * A transfer of size bytes that was started, with its request;
+     * MARGO_REQUEST_NULL if there is nothing to move.
      */
     async_bulk_op(bulk local, bulk remote, endpoint peer, std::size_t size,
         margo_request request) noexcept
@@ -116,9 +116,9 @@ class async_bulk_op
     }
 
     /**
-     * Waits for the transfer and returns its bytes. Throws timeout or
-     * margo_exception if it failed, and exception if there is none, or it was
-     * waited for before.
+     * Waits for the transfer and returns its number of bytes. Throws timeout or
+     * margo_exception if the transfer failed, and exception if there is no
+     * transfer, or wait() was called before.
      */
     std::size_t wait()
     {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exposed memory, of this process or of another one. */
+/* Exposed memory, of this process or of another process. */
 #ifndef THALLIUM_ENGINE_HPP
 #include <thallium/engine.hpp> /* includes this header at its place */
 #endif
@@ -24,8 +24,8 @@ class bulk_segment;
 class remote_bulk;
 
 /**
- * A counted handle of exposed memory, or null. engine::expose() makes one of
- * this process; as argument of a call it names that memory in the receiver.
+ * A counted handle of exposed memory, or null. engine::expose() exposes memory
+ * of this process; a bulk as argument of a call tells the receiver of it.
  */
 class bulk
 {
@@ -46,7 +46,7 @@ class bulk
     /** A null bulk. */
     bulk() noexcept = default;
 
-    /** Takes a handle over; is_local: its memory is of this process. */
+    /** Takes a handle over; is_local: its memory belongs to this process. */
     bulk(margo_instance_ref instance, hg_bulk_t handle, bool is_local) noexcept
         : m_instance(std::move(instance)), m_bulk(handle), m_is_local(is_local)
     {
@@ -58,7 +58,7 @@ class bulk
     {
     }
 
-    /** Leaves the other one null. */
+    /** Leaves the other bulk null. */
     bulk(bulk &&other) noexcept
         : m_instance(std::move(other.m_instance)),
           m_bulk(std::exchange(other.m_bulk, HG_BULK_NULL)),
@@ -90,13 +90,13 @@ class bulk
         drop();
     }
 
-    /** Its bytes; 0 if it is null. */
+    /** The number of bytes; 0 if the bulk is null. */
     std::size_t size() const noexcept
     {
         return m_bulk == HG_BULK_NULL ? 0 : margo_bulk_get_size(m_bulk);
     }
 
-    /** Its segments; 0 if it is null. */
+    /** The number of segments; 0 if the bulk is null. */
     std::size_t segment_count() const noexcept
     {
         return m_bulk == HG_BULK_NULL ? 0
@@ -109,34 +109,34 @@ class bulk
         return m_bulk == HG_BULK_NULL;
     }
 
-    /** Says in which process the memory is. */
+    /** Names the process that has the memory. */
     remote_bulk on(const endpoint &peer) const noexcept;
 
-    /** A part of it; cut where it is longer than the memory. */
+    /** A part of the memory; cut at the end of the memory. */
     bulk_segment select(std::size_t offset, std::size_t size) const noexcept;
 
-    /** The same as select(). */
+    /** Calls select(). */
     bulk_segment operator()(
         std::size_t offset, std::size_t size) const noexcept;
 
     /**
-     * Writes this memory into the other one, as many bytes as the smaller one
-     * has; waits, and returns them. Throws margo_exception.
+     * Writes this memory into remote memory, up to the length of the shorter
+     * one; waits, and returns the number of bytes. Throws margo_exception.
      */
     std::size_t operator>>(const remote_bulk &remote) const;
 
-    /** The same the other way: reads the other one into this memory. */
+    /** Reads remote memory into this memory, otherwise as operator>>. */
     std::size_t operator<<(const remote_bulk &remote) const;
 
-    /** Starts what operator>> does. */
+    /** Starts the transfer of operator>>, and does not wait. */
     async_bulk_op push_to(const remote_bulk &remote) const;
 
-    /** Starts what operator<< does. */
+    /** Starts the transfer of operator<<, and does not wait. */
     async_bulk_op pull_from(const remote_bulk &remote) const;
 
     /**
-     * The handle. It is borrowed; if copy is true, the caller frees it by
-     * margo_bulk_free().
+     * The handle, which is borrowed; if copy is true, the caller has to free it
+     * by margo_bulk_free().
      */
     hg_bulk_t get_bulk(bool copy = false) const noexcept
     {
@@ -183,13 +183,13 @@ class bulk_segment
     std::size_t m_size = 0;
 
   public:
-    /** All of it. */
+    /** All of the memory. */
     bulk_segment(const bulk &memory) noexcept
         : m_bulk(memory), m_size(memory.size())
     {
     }
 
-    /** size bytes after offset; cut where they are beyond the memory. */
+    /** size bytes after offset; cut at the end of the memory. */
     bulk_segment(
         const bulk &memory, std::size_t offset, std::size_t size) noexcept
         : m_bulk(memory), m_offset(std::min(offset, memory.size())),
@@ -197,16 +197,16 @@ class bulk_segment
     {
     }
 
-    /** Its bytes. */
+    /** The number of bytes. */
     std::size_t size() const noexcept
     {
         return m_size;
     }
 
-    /** Says in which process the memory is. */
+    /** Names the process that has the memory. */
     remote_bulk on(const endpoint &peer) const noexcept;
 
-    /** A part of this range; cut where it is longer. */
+    /** A part of this range; cut at the end of the range. */
     bulk_segment select(std::size_t offset, std::size_t size) const noexcept
     {
         std::size_t first = std::min(offset, m_size);
@@ -215,25 +215,25 @@ class bulk_segment
             m_bulk, m_offset + first, std::min(size, m_size - first));
     }
 
-    /** The same as select(). */
+    /** Calls select(). */
     bulk_segment operator()(std::size_t offset, std::size_t size) const noexcept
     {
         return select(offset, size);
     }
 
     /**
-     * Writes this range into the other one, as many bytes as the smaller one
-     * has; waits, and returns them. Throws margo_exception.
+     * Writes this range into a remote range, up to the length of the shorter
+     * range; waits, and returns the number of bytes. Throws margo_exception.
      */
     std::size_t operator>>(const remote_bulk &remote) const;
 
-    /** The same the other way: reads the other one into this range. */
+    /** Reads the remote range into this range, otherwise as operator>>. */
     std::size_t operator<<(const remote_bulk &remote) const;
 
-    /** Starts what operator>> does. */
+    /** Starts the transfer of operator>>, and does not wait. */
     async_bulk_op push_to(const remote_bulk &remote) const;
 
-    /** Starts what operator<< does. */
+    /** Starts the transfer of operator<<, and does not wait. */
     async_bulk_op pull_from(const remote_bulk &remote) const;
 };
 

@@ -44,8 +44,8 @@ class endpoint
     endpoint() noexcept = default;
 
     /**
-     * The address, which the endpoint frees if take_ownership is true;
-     * otherwise a copy of it.
+     * Takes the address over if take_ownership is true; otherwise copies the
+     * address.
      */
     endpoint(
         margo_instance_ref instance, hg_addr_t addr, bool take_ownership = true)
@@ -60,7 +60,7 @@ class endpoint
     {
     }
 
-    /** Leaves the other one null. */
+    /** Leaves the other endpoint null. */
     endpoint(endpoint &&other) noexcept
         : m_instance(std::move(other.m_instance)),
           m_addr(std::exchange(other.m_addr, HG_ADDR_NULL))
@@ -90,7 +90,7 @@ class endpoint
         drop();
     }
 
-    /** The engine of the address; an empty one if the endpoint is null. */
+    /** The engine of the address; an empty engine if the endpoint is null. */
     engine get_engine() const;
 
     /** The instance of the address. */
@@ -133,15 +133,15 @@ class endpoint
     }
 
     /**
-     * The address. It is borrowed; if copy is true, the caller frees it by
-     * margo_addr_free(). Throws margo_exception if it cannot be copied.
+     * The address, which is borrowed; if copy is true, a copy that the caller
+     * frees by margo_addr_free(). Throws margo_exception if copying fails.
      */
     hg_addr_t get_addr(bool copy = false) const
     {
         return copy ? dup(m_instance.get_margo_instance(), m_addr) : m_addr;
     }
 
-    /** True if both are the same process, or both are null. */
+    /** True if both name the same process, or both are null. */
     bool operator==(const endpoint &other) const
     {
         if (is_null() || other.is_null())
@@ -150,13 +150,13 @@ class endpoint
                    other.m_addr) != HG_FALSE;
     }
 
-    /** True if they are different processes, or one is null. */
+    /** True if they name different processes, or only one is null. */
     bool operator!=(const endpoint &other) const
     {
         return !(*this == other);
     }
 
-    /** Hints that the process has ended. Throws margo_exception. */
+    /** Tells the library that the process ended. Throws margo_exception. */
     void set_remove()
     {
         MARGO_ASSERT(

@@ -84,61 +84,61 @@ class remote_bulk
     {
     }
 
-    /** The bytes of the range. */
+    /** The length of the range in bytes. */
     std::size_t size() const noexcept
     {
         return m_segment.size();
     }
 
-    /** The process. */
+    /** The process that has the memory. */
     const endpoint &get_endpoint() const noexcept
     {
         return m_peer;
     }
 
     /**
-     * Reads the remote range into local memory, as many bytes as the smaller
-     * one has; waits, and returns them. Throws margo_exception.
+     * Reads the remote range into local memory, up to the length of the shorter
+     * range; waits, and returns the number of bytes. Throws margo_exception.
      */
     std::size_t operator>>(const bulk_segment &local) const
     {
         return transfer(HG_BULK_PULL, local, 0);
     }
 
-    /** The same the other way: writes local memory into the remote range. */
+    /** Writes local memory into the remote range, otherwise as operator>>. */
     std::size_t operator<<(const bulk_segment &local) const
     {
         return transfer(HG_BULK_PUSH, local, 0);
     }
 
-    /** Starts what operator>> does. */
+    /** Starts the transfer of operator>>, and does not wait. */
     async_bulk_op pull_to(const bulk_segment &local) const
     {
         return itransfer(HG_BULK_PULL, local, 0);
     }
 
-    /** Starts what operator<< does. */
+    /** Starts the transfer of operator<<, and does not wait. */
     async_bulk_op push_from(const bulk_segment &local) const
     {
         return itransfer(HG_BULK_PUSH, local, 0);
     }
 
-    /** A part of the range; cut where it is longer. */
+    /** A part of the range; cut at the end of the range. */
     remote_bulk select(std::size_t offset, std::size_t size) const noexcept
     {
         return remote_bulk(m_segment.select(offset, size), m_peer);
     }
 
-    /** The same as select(). */
+    /** Calls select(). */
     remote_bulk operator()(std::size_t offset, std::size_t size) const noexcept
     {
         return select(offset, size);
     }
 
-    /** The same range, its transfers limited to some milliseconds. */
+    /** This range with a time limit, in milliseconds, for each transfer. */
     timed_remote_bulk timed(double timeout_ms) const noexcept;
 
-    /** The same with a duration of the standard library. */
+    /** This range with a std::chrono time limit for each transfer. */
     template <typename Rep, typename Period>
     timed_remote_bulk timed(
         const std::chrono::duration<Rep, Period> &limit) const noexcept;

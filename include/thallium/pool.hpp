@@ -16,7 +16,7 @@
 namespace thallium
 {
 
-/** A call of a pool failed. */
+/** A call of Argobots for a pool failed. */
 class pool_exception : public exception
 {
   public:
@@ -42,7 +42,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
     }
 
   public:
-    /** Which execution streams may push (p) and pop (c): one or several. */
+    /** Streams that may push (p) and pop (c): one (s) or several (m). */
     enum class access {
         priv = ABT_POOL_ACCESS_PRIV,
         spsc = ABT_POOL_ACCESS_SPSC,
@@ -51,7 +51,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
         mpmc = ABT_POOL_ACCESS_MPMC
     };
 
-    /** The order of work; fifo_wait lets a scheduler sleep in it. */
+    /** The order of work; a scheduler can sleep in a pool of fifo_wait. */
     enum class kind { fifo = ABT_POOL_FIFO, fifo_wait = ABT_POOL_FIFO_WAIT };
 
     /** Refers to nothing. */
@@ -73,21 +73,21 @@ class pool : public detail::borrowed_handle<ABT_pool>
     }
 
     /**
-     * Creates a pool of the program.
+     * Creates a pool that the program implements.
      *
      * Pool is default constructible and has get_size(), push(Unit *),
      * pop() -> Unit *, remove(Unit *) and a static access_type of type
-     * pool::access; several threads call these. Unit is constructible from
-     * thread and from task, and has get_type() -> unit_type, get_thread(),
-     * get_task() and is_in_pool(). They are allocated by the last two. None of
-     * these functions may throw.
+     * pool::access; several threads call these functions. Unit is constructible
+     * from thread and from task, and has get_type() -> unit_type, get_thread(),
+     * get_task() and is_in_pool(). The last two parameters are the allocators
+     * of Pool and Unit. None of these functions may throw.
      */
     template <typename Pool, typename Unit,
         typename PoolAllocator = std::allocator<Pool>,
         typename UnitAllocator = std::allocator<Unit>>
     static managed<pool> create();
 
-    /** Which streams may use it. */
+    /** The streams that may use the pool. */
     access get_access() const
     {
         ABT_pool_access result = ABT_POOL_ACCESS_PRIV;
@@ -96,7 +96,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
         return static_cast<access>(result);
     }
 
-    /** How many units belong to it, also those that are blocked. */
+    /** The number of units of the pool, blocked units included. */
     std::size_t total_size() const
     {
         std::size_t result = 0;
@@ -105,7 +105,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
         return result;
     }
 
-    /** How many units are ready in it. */
+    /** The number of units that are ready in the pool. */
     std::size_t size() const
     {
         std::size_t result = 0;
@@ -114,7 +114,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
         return result;
     }
 
-    /** Its number. */
+    /** The number (id) of the pool. */
     int id() const
     {
         int result = 0;
@@ -123,7 +123,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
         return result;
     }
 
-    /** Takes a unit of a pool of the program; null: there is none. */
+    /** Pops a unit of a pool that the program implements; null: no unit. */
     template <typename Unit> Unit *pop() const
     {
         ABT_unit result = ABT_UNIT_NULL;
@@ -132,21 +132,21 @@ class pool : public detail::borrowed_handle<ABT_pool>
         return reinterpret_cast<Unit *>(result);
     }
 
-    /** Puts such a unit into it. */
+    /** Pushes a unit into a pool that the program implements. */
     template <typename Unit> void push(Unit *unit) const
     {
         TL_POOL_ASSERT(
             ABT_pool_push(m_handle, reinterpret_cast<ABT_unit>(unit)));
     }
 
-    /** Takes this unit out of it. */
+    /** Removes a unit from a pool that the program implements. */
     template <typename Unit> void remove(Unit *unit) const
     {
         TL_POOL_ASSERT(
             ABT_pool_remove(m_handle, reinterpret_cast<ABT_unit>(unit)));
     }
 
-    /** Runs a unit that was popped, in the run() of a scheduler. */
+    /** For run() of a scheduler: runs a unit that was popped. */
     template <typename Unit> void run_unit(Unit *unit) const
     {
         TL_POOL_ASSERT(
@@ -160,16 +160,16 @@ class pool : public detail::borrowed_handle<ABT_pool>
     template <typename Function>
     managed<thread> make_thread(Function &&function) const;
 
-    /** The same with attributes. */
+    /** Starts a thread with attributes. */
     template <typename Function>
     managed<thread> make_thread(
         Function &&function, const detail::thread_attribute &attributes) const;
 
-    /** The same without a handle: it frees itself. */
+    /** Starts a thread without a handle; the thread frees itself. */
     template <typename Function>
     void make_thread(Function &&function, const anonymous &) const;
 
-    /** The same with attributes and without a handle. */
+    /** Starts a thread with attributes and without a handle. */
     template <typename Function>
     void make_thread(Function &&function,
         const detail::thread_attribute &attributes, const anonymous &) const;
@@ -178,7 +178,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
     template <typename Function>
     managed<task> make_task(Function &&function) const;
 
-    /** The same without a handle: it frees itself. */
+    /** Starts a task without a handle; the task frees itself. */
     template <typename Function>
     void make_task(Function &&function, const anonymous &) const;
 
@@ -186,7 +186,7 @@ class pool : public detail::borrowed_handle<ABT_pool>
     template <typename Function>
     void revive_thread(thread &ended, Function &&function) const;
 
-    /** The same for a task. */
+    /** Starts a task that has ended once more, with another function. */
     template <typename Function>
     void revive_task(task &ended, Function &&function) const;
 };

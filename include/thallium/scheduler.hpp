@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Schedulers, which take work from pools and run it. */
+/* Schedulers, which take work units from pools and run them. */
 #ifndef THALLIUM_SCHEDULER_HPP
 #define THALLIUM_SCHEDULER_HPP
 
@@ -15,7 +15,7 @@
 namespace thallium
 {
 
-/** A call of a scheduler failed. */
+/** A call of Argobots for a scheduler failed. */
 class scheduler_exception : public exception
 {
   public:
@@ -24,7 +24,7 @@ class scheduler_exception : public exception
 
 /**
  * Refers to a scheduler; managed<scheduler> owns one. All functions throw
- * scheduler_exception. Programs derive their own schedulers from it.
+ * scheduler_exception. Programs derive their own schedulers from this class.
  */
 class scheduler : public detail::borrowed_handle<ABT_sched>
 {
@@ -55,10 +55,10 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
     }
 
   public:
-    /** Schedulers of Argobots. */
+    /** The predefined schedulers of Argobots. */
     using predef = detail::sched_predef;
 
-    /** The kind of work unit that runs a scheduler, unless a stream does. */
+    /** Kind of the work unit of a scheduler that is pushed to a pool. */
     enum class type { ult = ABT_SCHED_TYPE_ULT, task = ABT_SCHED_TYPE_TASK };
 
     /** Refers to nothing. */
@@ -81,19 +81,19 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
     }
 
     /**
-     * Creates a scheduler of the program. Sched derives from scheduler, is
-     * constructible from ABT_sched, which it passes to scheduler, and has
-     * run() and get_migr_pool() -> pool; run() returns when has_to_stop(), and
-     * calls xstream::check_events() now and then.
+     * Creates a scheduler that the program implements. Sched derives from
+     * scheduler, is constructible from ABT_sched, which it passes to scheduler,
+     * and has run() and get_migr_pool() -> pool; run() returns when
+     * has_to_stop() is true, and calls xstream::check_events() now and then.
      */
     template <typename Sched> static managed<scheduler> create(const pool &one);
 
-    /** The same of several pools, or managed pools. */
+    /** Creates such a scheduler of several pools, or managed pools. */
     template <typename Sched, typename Iterator>
     static managed<scheduler> create(
         const Iterator &begin, const Iterator &end);
 
-    /** How many pools it has. */
+    /** The number of pools of the scheduler. */
     int num_pools() const
     {
         int result = 0;
@@ -102,10 +102,10 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
         return result;
     }
 
-    /** The pool of this index, from 0. */
+    /** The pool at an index, from 0. */
     pool get_pool(int index) const;
 
-    /** How many units belong to its pools, also those that are blocked. */
+    /** The number of units of all pools, blocked units included. */
     std::size_t total_size() const
     {
         std::size_t result = 0;
@@ -114,7 +114,7 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
         return result;
     }
 
-    /** How many units are ready in its pools. */
+    /** The number of units that are ready in all pools. */
     std::size_t size() const
     {
         std::size_t result = 0;
@@ -132,13 +132,13 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
         return result == ABT_TRUE;
     }
 
-    /** Asks it to end at once. */
+    /** Asks the scheduler to end at once. */
     void exit() const
     {
         TL_SCHEDULER_ASSERT(ABT_sched_exit(m_handle));
     }
 
-    /** Asks it to end when its pools are empty. */
+    /** Asks the scheduler to end when its pools are empty. */
     void finish() const
     {
         TL_SCHEDULER_ASSERT(ABT_sched_finish(m_handle));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of Argobots. */
+/* User-level threads of Argobots. */
 #ifndef THALLIUM_THREAD_HPP
 #define THALLIUM_THREAD_HPP
 
@@ -11,7 +11,7 @@
 namespace thallium
 {
 
-/** What a thread does. */
+/** State of a thread. */
 enum class thread_state {
     ready = ABT_THREAD_STATE_READY,
     running = ABT_THREAD_STATE_RUNNING,
@@ -35,7 +35,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
   public:
     /** The attributes of a new thread. */
     using attribute = detail::thread_attribute;
-    /** Numbers of threads. */
+    /** The type of thread numbers. */
     using id_type = ABT_unit_id;
 
     /** Refers to nothing. */
@@ -46,19 +46,19 @@ class thread : public detail::borrowed_handle<ABT_thread>
     {
     }
 
-    /** Waits until it has ended. */
+    /** Waits until the thread has ended. */
     void join() const
     {
         TL_THREAD_ASSERT(ABT_thread_join(m_handle));
     }
 
-    /** Asks it to end at its next switch. */
+    /** Asks the thread to end at its next switch. */
     void cancel() const
     {
         TL_THREAD_ASSERT(ABT_thread_cancel(m_handle));
     }
 
-    /** Its number. */
+    /** The number (id) of the thread. */
     id_type id() const
     {
         ABT_unit_id result = 0;
@@ -67,7 +67,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return result;
     }
 
-    /** What it does now. */
+    /** The current state of the thread. */
     thread_state state() const
     {
         ABT_thread_state result = ABT_THREAD_STATE_READY;
@@ -76,7 +76,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return static_cast<thread_state>(result);
     }
 
-    /** The bytes of its stack. */
+    /** The size of the stack in bytes. */
     std::size_t stacksize() const
     {
         std::size_t result = 0;
@@ -85,7 +85,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return result;
     }
 
-    /** What it was created with. */
+    /** The attributes that the thread was created with. */
     attribute get_attribute() const
     {
         ABT_thread_attr result = ABT_THREAD_ATTR_NULL;
@@ -94,14 +94,14 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return attribute(result);
     }
 
-    /** May it move to another pool? */
+    /** Sets whether the thread may move to another pool. */
     void set_migratable(bool is_migratable) const
     {
         TL_THREAD_ASSERT(ABT_thread_set_migratable(
             m_handle, is_migratable ? ABT_TRUE : ABT_FALSE));
     }
 
-    /** May it move to another pool? */
+    /** May the thread move to another pool? */
     bool is_migratable() const
     {
         ABT_bool result = ABT_FALSE;
@@ -110,7 +110,7 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return result == ABT_TRUE;
     }
 
-    /** Is it the thread that initialized Argobots? */
+    /** Is this the thread that initialized Argobots? */
     bool is_primary() const
     {
         ABT_bool result = ABT_FALSE;
@@ -119,31 +119,31 @@ class thread : public detail::borrowed_handle<ABT_thread>
         return result == ABT_TRUE;
     }
 
-    /** Ends its self::suspend(). */
+    /** Ends the self::suspend() of this thread. */
     void resume() const
     {
         TL_THREAD_ASSERT(ABT_thread_resume(m_handle));
     }
 
-    /** Moves it to some other execution stream. */
+    /** Asks the thread to move to some other execution stream. */
     void migrate() const
     {
         TL_THREAD_ASSERT(ABT_thread_migrate(m_handle));
     }
 
-    /** Moves it to a pool of an execution stream. */
+    /** Asks the thread to move to a pool of an execution stream. */
     void migrate_to(const xstream &target) const;
 
-    /** Moves it to a pool of a scheduler. */
+    /** Asks the thread to move to a pool of a scheduler. */
     void migrate_to(const scheduler &target) const;
 
-    /** Moves it to a pool. */
+    /** Asks the thread to move to a pool. */
     void migrate_to(const pool &target) const;
 
-    /** The pool that it was taken from, or is in. */
+    /** The pool that the thread is in, or that it was popped from last. */
     pool get_last_pool() const;
 
-    /** The number of that pool. */
+    /** The number of the pool of get_last_pool(). */
     int get_last_pool_id() const
     {
         int result = 0;
@@ -176,19 +176,19 @@ class thread : public detail::borrowed_handle<ABT_thread>
         TL_THREAD_ASSERT(ABT_thread_exit());
     }
 
-    /** Lets others run. */
+    /** Lets other work of the stream run. */
     static void yield()
     {
         TL_THREAD_ASSERT(ABT_thread_yield());
     }
 
-    /** Lets this one run at once; it must be ready. */
+    /** Lets `other` run at once, which must be ready. */
     static void yield_to(const thread &other)
     {
         TL_THREAD_ASSERT(ABT_thread_yield_to(other.m_handle));
     }
 
-    /** Blocks the calling thread for milliseconds, timed by the engine. */
+    /** Blocks the calling thread; the engine's loop ends the sleep. */
     template <typename Engine>
     static void sleep(const Engine &timed_by, double milliseconds)
     {

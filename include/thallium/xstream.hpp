@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Execution streams, each a thread of the system. */
+/* Execution streams: OS threads that run the work of pools. */
 #ifndef THALLIUM_XSTREAM_HPP
 #define THALLIUM_XSTREAM_HPP
 
@@ -16,14 +16,14 @@
 namespace thallium
 {
 
-/** A call of an execution stream failed. */
+/** A call of Argobots for an execution stream failed. */
 class xstream_exception : public exception
 {
   public:
     using exception::exception;
 };
 
-/** What an execution stream does. */
+/** State of an execution stream. */
 enum class xstream_state {
     running = ABT_XSTREAM_STATE_RUNNING,
     terminated = ABT_XSTREAM_STATE_TERMINATED
@@ -64,7 +64,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
     {
     }
 
-    /** Starts one with a scheduler and a pool of its own. */
+    /** Starts a stream with a scheduler and a pool of its own. */
     static managed<xstream> create()
     {
         ABT_xstream result = ABT_XSTREAM_NULL;
@@ -73,10 +73,10 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return make_managed<xstream>(result);
     }
 
-    /** Starts one that runs a pool. */
+    /** Starts a stream that runs a pool. */
     static managed<xstream> create(detail::sched_predef which, const pool &one);
 
-    /** Starts one that runs several pools, or managed pools. */
+    /** Starts a stream that runs several pools, or managed pools. */
     template <typename Iterator>
     static managed<xstream> create(
         detail::sched_predef which, const Iterator &begin, const Iterator &end)
@@ -84,31 +84,31 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return create_of(which, detail::pool_handles(begin, end));
     }
 
-    /** Starts one with this scheduler, which must outlive it. */
+    /** Starts a stream with this scheduler, which must outlive the stream. */
     static managed<xstream> create(const scheduler &one);
 
-    /** The same with a number that no other stream has. */
+    /** Starts a stream with a scheduler and a rank that no other stream has. */
     static managed<xstream> create(const scheduler &one, int rank);
 
-    /** Waits until its pools are empty and it has ended. */
+    /** Waits until the pools are empty and the stream has ended. */
     void join() const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_join(m_handle));
     }
 
-    /** Asks it to end without doing all work. */
+    /** Asks the stream to end, even with work left in its pools. */
     void cancel() const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_cancel(m_handle));
     }
 
-    /** Starts it once more after join(). */
+    /** Starts the stream once more after join(). */
     void revive() const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_revive(m_handle));
     }
 
-    /** Its number. */
+    /** The rank (number) of the stream. */
     int get_rank() const
     {
         int result = 0;
@@ -117,13 +117,13 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** Gives it a number that no other stream has. */
+    /** Sets a rank that no other stream has. */
     void set_rank(int rank) const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_set_rank(m_handle, rank));
     }
 
-    /** Is it the one that initialized Argobots? */
+    /** Is this the stream that initialized Argobots? */
     bool is_primary() const
     {
         ABT_bool result = ABT_FALSE;
@@ -132,7 +132,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result == ABT_TRUE;
     }
 
-    /** What it does now. */
+    /** The current state of the stream. */
     xstream_state state() const
     {
         ABT_xstream_state result = ABT_XSTREAM_STATE_RUNNING;
@@ -141,7 +141,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return static_cast<xstream_state>(result);
     }
 
-    /** The processor that it is bound to. */
+    /** The processor that the stream is bound to. */
     int get_cpubind() const
     {
         int result = 0;
@@ -150,13 +150,13 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** Binds it to a processor. */
+    /** Binds the stream to a processor. */
     void set_cpubind(int cpu) const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_set_cpubind(m_handle, cpu));
     }
 
-    /** The processors that it may run on. */
+    /** The processors that the stream may run on. */
     std::vector<int> get_affinity() const
     {
         int count = 0;
@@ -169,7 +169,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** Binds it to several processors. */
+    /** Binds the stream to several processors. */
     template <typename Iterator>
     void set_affinity(const Iterator &begin, const Iterator &end) const
     {
@@ -179,10 +179,10 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
             m_handle, static_cast<int>(cpus.size()), cpus.data()));
     }
 
-    /** Gives it another scheduler, which must outlive it. */
+    /** Sets another scheduler, which must outlive the stream. */
     void set_main_sched(const scheduler &one) const;
 
-    /** Gives it a scheduler of Argobots with pools, or managed pools. */
+    /** Sets a predefined scheduler with pools, or managed pools. */
     template <typename Iterator>
     void set_main_sched(detail::sched_predef which, const Iterator &begin,
         const Iterator &end) const
@@ -194,13 +194,13 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
             static_cast<int>(pools.size()), pools.data()));
     }
 
-    /** Its scheduler. */
+    /** The main scheduler of the stream. */
     scheduler get_main_sched() const;
 
-    /** The pools of its scheduler, at most max of them; -1: all. */
+    /** The first max pools of the main scheduler; -1: all pools. */
     std::vector<pool> get_main_pools(int max = -1) const;
 
-    /** Gives it a new scheduler with a pool of its own. */
+    /** Sets a new default scheduler with a pool of its own. */
     void reset_scheduler_to_default() const
     {
         TL_XSTREAM_ASSERT(ABT_xstream_set_main_sched(m_handle, ABT_SCHED_NULL));
@@ -210,16 +210,16 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
     template <typename Function>
     managed<thread> make_thread(Function &&function) const;
 
-    /** The same with attributes. */
+    /** Starts a thread with attributes. */
     template <typename Function>
     managed<thread> make_thread(
         Function &&function, const detail::thread_attribute &attributes) const;
 
-    /** The same without a handle: it frees itself. */
+    /** Starts a thread without a handle; the thread frees itself. */
     template <typename Function>
     void make_thread(Function &&function, const anonymous &) const;
 
-    /** The same with attributes and without a handle. */
+    /** Starts a thread with attributes and without a handle. */
     template <typename Function>
     void make_thread(Function &&function,
         const detail::thread_attribute &attributes, const anonymous &) const;
@@ -228,7 +228,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
     template <typename Function>
     managed<task> make_task(Function &&function) const;
 
-    /** The same without a handle: it frees itself. */
+    /** Starts a task without a handle; the task frees itself. */
     template <typename Function>
     void make_task(Function &&function, const anonymous &) const;
 
@@ -247,7 +247,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return xstream(result);
     }
 
-    /** The number of the calling stream. */
+    /** The rank of the calling stream. */
     static int self_rank()
     {
         int result = 0;
@@ -256,7 +256,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** How many streams there are. */
+    /** The number of streams that exist. */
     static int num()
     {
         int result = 0;
@@ -265,7 +265,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** Looks for requests to the calling stream, in run() of a scheduler. */
+    /** For run() of a scheduler: handles requests to the calling stream. */
     static void check_events(const scheduler &caller);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of Argobots as an object. */
+/* Initialization of Argobots, as an object. */
 #ifndef THALLIUM_ABT_HPP
 #define THALLIUM_ABT_HPP
 
@@ -23,12 +23,12 @@ class abt_exception : public exception
 
 /**
  * Argobots is initialized as long as the object lives. Programs with an engine
- * need none: the engine does the same.
+ * need no such object: an engine initializes Argobots itself.
  */
 class abt
 {
   public:
-    /** Initializes Argobots; counts when it is already. */
+    /** Initializes Argobots, or counts one more user. */
     abt()
     {
         initialize();
@@ -37,26 +37,26 @@ class abt
     abt(const abt &) = delete;
     abt &operator=(const abt &) = delete;
 
-    /** Finalizes it. */
+    /** Finalizes Argobots if this was the last user. */
     ~abt()
     {
         detail::abt_leftovers::get().free_all();
         detail::must_succeed(ABT_finalize(), "abt");
     }
 
-    /** Initializes Argobots without an object; needs one finalize(). */
+    /** Initializes Argobots without an object; call finalize() later. */
     static void initialize()
     {
         TL_ABT_ASSERT(ABT_init(0, nullptr));
     }
 
-    /** Is it initialized? */
+    /** Is Argobots initialized? */
     static bool initialized()
     {
         return ABT_initialized() == ABT_SUCCESS;
     }
 
-    /** Ends what initialize() began. */
+    /** Undoes one initialize(). */
     static void finalize()
     {
         detail::abt_leftovers::get().free_all();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tag for threads and tasks that nobody holds. */
+/* A tag for threads and tasks without a handle. */
 #ifndef THALLIUM_ANONYMOUS_HPP
 #define THALLIUM_ANONYMOUS_HPP
 
@@ -7,8 +7,8 @@ namespace thallium
 {
 
 /**
- * As last argument of make_thread() and make_task(): the thread or task frees
- * itself at its end, and there is no handle of it.
+ * Last argument of make_thread() and make_task(): the thread or task gets no
+ * handle, and frees itself when it ends.
  */
 struct anonymous {
 };

@@ -15,7 +15,7 @@
 namespace thallium
 {
 
-/** A call of a barrier failed. */
+/** A call of Argobots for a barrier failed. */
 class barrier_exception : public exception
 {
   public:
@@ -23,31 +23,31 @@ class barrier_exception : public exception
 };
 
 /**
- * Lets a number of threads wait for each other, again and again. Can be moved,
- * while nobody uses it. All functions throw barrier_exception.
+ * Lets a number of threads wait for each other, again and again. May be moved
+ * while no thread uses it. All functions throw barrier_exception.
  */
 class barrier : public detail::owned_handle<ABT_barrier, ABT_barrier_free>
 {
   public:
-    /** Creates it, for this number of threads. */
+    /** Creates a barrier for a number of threads. */
     explicit barrier(uint32_t num_waiters)
     {
         TL_BARRIER_ASSERT(ABT_barrier_create(num_waiters, &m_handle));
     }
 
-    /** Waits until as many threads as it is for have called this. */
+    /** Waits until get_num_waiters() threads have called wait(). */
     void wait()
     {
         TL_BARRIER_ASSERT(ABT_barrier_wait(m_handle));
     }
 
-    /** Changes the number of threads, while none waits. */
+    /** Changes the number of threads, while no thread waits. */
     void reinit(uint32_t num_waiters)
     {
         TL_BARRIER_ASSERT(ABT_barrier_reinit(m_handle, num_waiters));
     }
 
-    /** The number of threads that it is for. */
+    /** The number of threads that wait for each other. */
     uint32_t get_num_waiters() const
     {
         uint32_t count = 0;

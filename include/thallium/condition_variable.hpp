@@ -20,7 +20,7 @@
 namespace thallium
 {
 
-/** A call of a condition variable failed. */
+/** A call of Argobots for a condition variable failed. */
 class condition_variable_exception : public exception
 {
   public:
@@ -29,12 +29,12 @@ class condition_variable_exception : public exception
 
 /**
  * Lets threads wait for a condition that a mutex protects. A wait may end
- * without a notification, so use a loop or a predicate. Can be moved, while
- * nobody uses it. All functions throw condition_variable_exception.
+ * without a notification, so use a loop or a predicate. May be moved while no
+ * thread uses it. All functions throw condition_variable_exception.
  */
 class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
 {
-    /* The time in so many seconds, at most three years, as Argobots has it. */
+    /* The absolute time, for Argobots, after `seconds`, at most three years. */
     static timespec time_in(std::chrono::duration<double> seconds)
     {
         using std::chrono::duration_cast;
@@ -51,20 +51,20 @@ class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
     }
 
   public:
-    /** Creates it. */
+    /** Creates a condition variable. */
     condition_variable()
     {
         TL_CONDITION_VARIABLE_ASSERT(ABT_cond_create(&m_handle));
     }
 
-    /** Unlocks the mutex, waits for a notification, and locks it again. */
+    /** Unlocks the mutex, waits for a notification, and locks the mutex. */
     void wait(std::unique_lock<mutex> &lock)
     {
         TL_CONDITION_VARIABLE_ASSERT(
             ABT_cond_wait(m_handle, lock.mutex()->native_handle()));
     }
 
-    /** Waits until the predicate holds; it is called with the lock held. */
+    /** Waits until the predicate, called with the lock held, is true. */
     template <typename Predicate>
     void wait(std::unique_lock<mutex> &lock, Predicate &&predicate)
     {
@@ -85,8 +85,8 @@ class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
     }
 
     /**
-     * Waits for a notification until a time of the system's clock; false: the
-     * time came first. Locks the mutex again in either case.
+     * Waits for a notification until a time of the system clock. Returns false
+     * if the time came first. In both cases the mutex is locked on return.
      */
     bool wait_until(std::unique_lock<mutex> &lock, const timespec *until)
     {
@@ -98,7 +98,7 @@ class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
         return code == ABT_SUCCESS;
     }
 
-    /** The same for a time of any clock. */
+    /** Waits for a notification until a time of any clock. */
     template <typename Clock, typename Duration>
     bool wait_until(std::unique_lock<mutex> &lock,
         const std::chrono::time_point<Clock, Duration> &until)
@@ -112,7 +112,7 @@ class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
         return false;
     }
 
-    /** The same for a span of time, at most three years. */
+    /** Waits for a notification for a span of time, at most three years. */
     template <typename Rep, typename Period>
     bool wait_for(std::unique_lock<mutex> &lock,
         const std::chrono::duration<Rep, Period> &span)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A value that one thread sets and others wait for. */
+/* A value that one thread sets and other threads wait for. */
 #ifndef THALLIUM_EVENTUAL_HPP
 #define THALLIUM_EVENTUAL_HPP
 
@@ -17,7 +17,7 @@
 namespace thallium
 {
 
-/** A call of an eventual failed. */
+/** A call of Argobots for an eventual failed. */
 class eventual_exception : public exception
 {
   public:
@@ -27,7 +27,7 @@ class eventual_exception : public exception
 namespace detail
 {
 
-/* The part of an eventual that does not know the value. */
+/* The part of an eventual that does not depend on the type of the value. */
 class eventual_base : public owned_handle<ABT_eventual, ABT_eventual_free>
 {
   public:
@@ -65,8 +65,8 @@ class eventual_base : public owned_handle<ABT_eventual, ABT_eventual_free>
 } /* namespace detail */
 
 /**
- * A value that is set once and waited for by any number of threads. Can be
- * moved, while nobody uses it. All functions throw eventual_exception.
+ * A value that is set once and that any number of threads wait for. May be
+ * moved while no thread uses it. All functions throw eventual_exception.
  */
 template <typename T> class eventual : public detail::eventual_base
 {
@@ -83,7 +83,7 @@ template <typename T> class eventual : public detail::eventual_base
     }
 
   public:
-    /** Creates one without value. */
+    /** Creates an eventual without a value. */
     eventual() = default;
 
     eventual(eventual &&other) noexcept
@@ -100,33 +100,33 @@ template <typename T> class eventual : public detail::eventual_base
         return *this;
     }
 
-    /** Sets the value and ends all waits. It must not have one. */
+    /** Sets the value, which must not be set, and ends all waits. */
     void set_value(const T &value)
     {
         set(value);
     }
 
-    /** The same, by a move. */
+    /** Sets the value by a move, and ends all waits. */
     void set_value(T &&value)
     {
         set(std::move(value));
     }
 
-    /** Waits for the value; gives a copy. */
+    /** Waits for the value; returns a copy. */
     T wait() const &
     {
         wait_ready();
         return *m_value;
     }
 
-    /** Waits for the value; it may be moved out. */
+    /** Waits for the value, which the caller may move out. */
     T &&wait() &&
     {
         wait_ready();
         return std::move(*m_value);
     }
 
-    /** Takes the value away, while nobody waits. */
+    /** Removes the value, while no thread waits. */
     void reset()
     {
         set_not_ready();
@@ -139,22 +139,22 @@ template <typename T> class eventual : public detail::eventual_base
 template <> class eventual<void> : public detail::eventual_base
 {
   public:
-    /** Creates one that did not happen. */
+    /** Creates an event that has not happened. */
     eventual() = default;
 
-    /** Ends all waits. It must not have happened. */
+    /** Lets the event happen, once, and ends all waits. */
     void set_value()
     {
         set_ready();
     }
 
-    /** Waits for it. */
+    /** Waits for the event. */
     void wait() const
     {
         wait_ready();
     }
 
-    /** Makes it not have happened, while nobody waits. */
+    /** Sets the event back to "not happened", while no thread waits. */
     void reset()
     {
         set_not_ready();

@@ -18,7 +18,7 @@
 namespace thallium
 {
 
-/** A call of a future failed. */
+/** A call of Argobots for a future failed. */
 class future_exception : public exception
 {
   public:
@@ -26,16 +26,16 @@ class future_exception : public exception
 };
 
 /**
- * A number of pointers that are set one by one; threads wait for all of them.
- * Their targets stay the program's. Can be moved, while nobody uses it.
- * All functions throw future_exception.
+ * A number of pointers that are set one by one; threads wait until all pointers
+ * are set. The targets stay the program's. A future may be moved while no
+ * thread uses it. All functions throw future_exception.
  */
 template <typename T>
 class future : public detail::owned_handle<ABT_future, ABT_future_free>
 {
     /*
-     * Argobots passes its callback the pointers and nothing else. Hence the
-     * first of them is this, set before anybody else can.
+     * Argobots passes only the pointers to its callback. Hence the constructor
+     * sets a pointer to this struct, before any other pointer.
      */
     struct callback_state {
         std::size_t count;
@@ -54,16 +54,16 @@ class future : public detail::owned_handle<ABT_future, ABT_future_free>
     }
 
   public:
-    /** Creates one of so many pointers. */
+    /** Creates a future of `count` pointers. */
     explicit future(uint32_t count)
     {
         TL_FUTURE_ASSERT(ABT_future_create(count, nullptr, &m_handle));
     }
 
     /**
-     * The same, with a function that gets a const std::vector<T *> & of all, in
-     * the order in which they were set. It runs in the last call of set(),
-     * before waits end, and must not throw.
+     * Creates a future with a function that gets a const std::vector<T *> & of
+     * all pointers, in the order in which they were set. The function runs in
+     * the last call of set(), before waits end, and must not throw.
      */
     template <typename Function>
     future(uint32_t count, Function &&callback)
@@ -79,18 +79,18 @@ class future : public detail::owned_handle<ABT_future, ABT_future_free>
     /** Sets the next pointer. */
     void set(T *value)
     {
-        /* Argobots has void * for values that it does not look at. */
+        /* Argobots takes void *, and does not write to the target. */
         TL_FUTURE_ASSERT(ABT_future_set(
             m_handle, const_cast<void *>(static_cast<const void *>(value))));
     }
 
-    /** Waits until all are set. */
+    /** Waits until all pointers are set. */
     void wait()
     {
         TL_FUTURE_ASSERT(ABT_future_wait(m_handle));
     }
 
-    /** Are all set? */
+    /** Are all pointers set? */
     bool test() const
     {
         ABT_bool is_ready = ABT_FALSE;
@@ -99,7 +99,7 @@ class future : public detail::owned_handle<ABT_future, ABT_future_free>
         return is_ready == ABT_TRUE;
     }
 
-    /** Are all set? */
+    /** Are all pointers set? */
     explicit operator bool() const
     {
         return test();

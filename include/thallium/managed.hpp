@@ -9,10 +9,10 @@ namespace thallium
 {
 
 /**
- * Owns a T, one of pool, xstream, scheduler, thread and task, and destroys it
- * at its end: an execution stream, a thread and a task are joined before. Can
- * be moved, not copied. A pool or scheduler that is still used then is freed
- * when Argobots is finalized.
+ * Owns a T: a pool, xstream, scheduler, thread or task. The destructor destroys
+ * the T, and joins a stream, thread or task before. Can be moved, not copied. A
+ * pool or scheduler that a stream still uses then is freed when Argobots is
+ * finalized.
  */
 template <typename T> class managed
 {
@@ -39,12 +39,12 @@ template <typename T> class managed
     managed(const managed &) = delete;
     managed &operator=(const managed &) = delete;
 
-    /** Takes the object; the other one owns nothing afterwards. */
+    /** Takes the object of `other`, which owns nothing afterwards. */
     managed(managed &&other) noexcept : m_object(other.release())
     {
     }
 
-    /** Destroys its object, and takes that of the other one. */
+    /** Destroys the own object, and takes that of `other`. */
     managed &operator=(managed &&other) noexcept
     {
         if (this != &other) {
@@ -94,7 +94,7 @@ template <typename T> class managed
     }
 };
 
-/** A T made of the arguments, owned: make_managed<pool>(handle) for instance.
+/** Returns an owned T, made of the arguments, as make_managed<pool>(handle).
  */
 template <typename T, typename... Args> managed<T> make_managed(Args &&...args)
 {

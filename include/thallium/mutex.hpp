@@ -14,7 +14,7 @@
 namespace thallium
 {
 
-/** A call of a mutex failed. */
+/** A call of Argobots for a mutex failed. */
 class mutex_exception : public exception
 {
   public:
@@ -23,8 +23,8 @@ class mutex_exception : public exception
 
 /**
  * A lock that a thread of Argobots waits for without blocking its execution
- * stream. Works with std::unique_lock and std::lock_guard. Can be moved, while
- * nobody uses it. All functions but try_lock throw mutex_exception.
+ * stream. Works with std::unique_lock and std::lock_guard. May be moved while
+ * no thread uses it. All functions throw mutex_exception.
  */
 class mutex : public detail::owned_handle<ABT_mutex, ABT_mutex_free>
 {
@@ -49,7 +49,7 @@ class mutex : public detail::owned_handle<ABT_mutex, ABT_mutex_free>
     }
 
   public:
-    /** Creates it; a recursive one may be locked again by its holder. */
+    /** Creates a mutex; the holder of a recursive mutex may lock it again. */
     explicit mutex(bool recursive = false)
     {
         m_handle = create(recursive);
@@ -59,25 +59,25 @@ class mutex : public detail::owned_handle<ABT_mutex, ABT_mutex_free>
     mutex &operator=(mutex &&) noexcept = default;
     virtual ~mutex() = default;
 
-    /** Waits for it and takes it. */
+    /** Locks the mutex, and waits if another thread holds it. */
     void lock()
     {
         TL_MUTEX_ASSERT(ABT_mutex_lock(m_handle));
     }
 
-    /** The same, after threads that call lock(). */
+    /** Calls ABT_mutex_lock_low(), which in this library locks as lock(). */
     void lock_low()
     {
         TL_MUTEX_ASSERT(ABT_mutex_lock_low(m_handle));
     }
 
-    /** The same, without giving the execution stream to others. */
+    /** Locks; polls for some time before it waits as lock() does. */
     void spin_lock()
     {
         TL_MUTEX_ASSERT(ABT_mutex_spinlock(m_handle));
     }
 
-    /** Takes it if it is free; was it? Throws mutex_exception for others. */
+    /** Locks the mutex if it is free, and returns whether it was. */
     bool try_lock()
     {
         int code = ABT_mutex_trylock(m_handle);
@@ -87,13 +87,13 @@ class mutex : public detail::owned_handle<ABT_mutex, ABT_mutex_free>
         return code == ABT_SUCCESS;
     }
 
-    /** Gives it back. */
+    /** Unlocks the mutex. */
     void unlock()
     {
         TL_MUTEX_ASSERT(ABT_mutex_unlock(m_handle));
     }
 
-    /** Gives it back to a thread of the same execution stream first. */
+    /** Calls ABT_mutex_unlock_se(), in this library equal to unlock(). */
     void unlock_se()
     {
         TL_MUTEX_ASSERT(ABT_mutex_unlock_se(m_handle));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mutexes that their holder may lock again. */
+/* Mutexes that the holder may lock again. */
 #ifndef THALLIUM_RECURSIVE_MUTEX_HPP
 #define THALLIUM_RECURSIVE_MUTEX_HPP
 
@@ -8,11 +8,11 @@
 namespace thallium
 {
 
-/** A mutex that its holder may lock again, and unlocks as often. */
+/** A mutex that the holder may lock again, and has to unlock as often. */
 class recursive_mutex : public mutex
 {
   public:
-    /** Creates it. Throws mutex_exception. */
+    /** Creates a recursive mutex. Throws mutex_exception. */
     recursive_mutex() : mutex(true)
     {
     }

@@ -13,7 +13,7 @@
 namespace thallium
 {
 
-/** A call of a reader-writer lock failed. */
+/** A call of Argobots for a reader-writer lock failed. */
 class rwlock_exception : public exception
 {
   public:
@@ -21,31 +21,31 @@ class rwlock_exception : public exception
 };
 
 /**
- * A lock that several readers or one writer hold. Can be moved, while nobody
+ * A lock that several readers or one writer hold. May be moved while no thread
  * uses it. All functions throw rwlock_exception.
  */
 class rwlock : public detail::owned_handle<ABT_rwlock, ABT_rwlock_free>
 {
   public:
-    /** Creates it. */
+    /** Creates a lock. */
     rwlock()
     {
         TL_RWLOCK_ASSERT(ABT_rwlock_create(&m_handle));
     }
 
-    /** Waits for writers and takes it for reading. */
+    /** Waits for writers and takes the lock for reading. */
     void rdlock()
     {
         TL_RWLOCK_ASSERT(ABT_rwlock_rdlock(m_handle));
     }
 
-    /** Waits for all others and takes it for writing. */
+    /** Waits for all other holders and takes the lock for writing. */
     void wrlock()
     {
         TL_RWLOCK_ASSERT(ABT_rwlock_wrlock(m_handle));
     }
 
-    /** Gives back what either function took. */
+    /** Releases the lock after rdlock() or wrlock(). */
     void unlock()
     {
         TL_RWLOCK_ASSERT(ABT_rwlock_unlock(m_handle));

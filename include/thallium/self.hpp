@@ -14,7 +14,7 @@
 namespace thallium
 {
 
-/** A call about the calling thread failed. */
+/** A call of Argobots about the calling thread failed. */
 class self_exception : public exception
 {
   public:
@@ -27,7 +27,7 @@ class self
   public:
     self() = delete;
 
-    /** The kind of the caller; never xstream. */
+    /** The kind of work unit that calls; never xstream. */
     static unit_type get_unit_type()
     {
         ABT_unit_type type = ABT_UNIT_TYPE_THREAD;
@@ -51,7 +51,7 @@ class self
         return answer == ABT_TRUE;
     }
 
-    /** Does it run on the execution stream of that one? */
+    /** Does the caller run on the stream that initialized Argobots? */
     static bool on_primary_xstream()
     {
         ABT_bool answer = ABT_FALSE;
@@ -60,7 +60,7 @@ class self
         return answer == ABT_TRUE;
     }
 
-    /** The number of the pool that it was taken from. */
+    /** The number of the pool that the caller was popped from last. */
     static int get_last_pool_id()
     {
         int id = 0;
@@ -69,7 +69,7 @@ class self
         return id;
     }
 
-    /** Blocks the caller until thread::resume(). */
+    /** Blocks the caller until another thread calls thread::resume(). */
     static void suspend()
     {
         TL_SELF_ASSERT(ABT_self_suspend());

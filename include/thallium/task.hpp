@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tasks of Argobots. */
+/* Tasks (tasklets) of Argobots. */
 #ifndef THALLIUM_TASK_HPP
 #define THALLIUM_TASK_HPP
 
@@ -13,14 +13,14 @@
 namespace thallium
 {
 
-/** A call of a task failed. */
+/** A call of Argobots for a task failed. */
 class task_exception : public exception
 {
   public:
     using exception::exception;
 };
 
-/** What a task does. */
+/** State of a task. */
 enum class task_state {
     ready = ABT_TASK_STATE_READY,
     running = ABT_TASK_STATE_RUNNING,
@@ -29,8 +29,8 @@ enum class task_state {
 
 /**
  * Refers to a task: work that runs to its end without a stack of its own, and
- * so must not wait. make_task() of a pool or an xstream creates it;
- * managed<task> owns one. All functions throw task_exception.
+ * so must not wait. make_task() of a pool or an xstream creates a task;
+ * managed<task> owns a task. All functions throw task_exception.
  */
 class task : public detail::borrowed_handle<ABT_task>
 {
@@ -42,7 +42,7 @@ class task : public detail::borrowed_handle<ABT_task>
     }
 
   public:
-    /** Numbers of tasks. */
+    /** The type of task numbers. */
     using id_type = ABT_unit_id;
 
     /** Refers to nothing. */
@@ -53,19 +53,19 @@ class task : public detail::borrowed_handle<ABT_task>
     {
     }
 
-    /** Waits until it has ended. */
+    /** Waits until the task has ended. */
     void join() const
     {
         TL_TASK_ASSERT(ABT_task_join(m_handle));
     }
 
-    /** Asks it not to start. */
+    /** Asks the task not to start. */
     void cancel() const
     {
         TL_TASK_ASSERT(ABT_task_cancel(m_handle));
     }
 
-    /** Its number. */
+    /** The number (id) of the task. */
     id_type id() const
     {
         ABT_unit_id result = 0;
@@ -74,7 +74,7 @@ class task : public detail::borrowed_handle<ABT_task>
         return result;
     }
 
-    /** What it does now. */
+    /** The current state of the task. */
     task_state state() const
     {
         ABT_task_state result = ABT_TASK_STATE_READY;
@@ -83,14 +83,14 @@ class task : public detail::borrowed_handle<ABT_task>
         return static_cast<task_state>(result);
     }
 
-    /** May it move to another pool? */
+    /** Sets whether the task may move to another pool. */
     void set_migratable(bool is_migratable) const
     {
         TL_TASK_ASSERT(ABT_task_set_migratable(
             m_handle, is_migratable ? ABT_TRUE : ABT_FALSE));
     }
 
-    /** May it move to another pool? */
+    /** May the task move to another pool? */
     bool is_migratable() const
     {
         ABT_bool result = ABT_FALSE;
@@ -99,13 +99,13 @@ class task : public detail::borrowed_handle<ABT_task>
         return result == ABT_TRUE;
     }
 
-    /** The execution stream that runs or ran it. */
+    /** The execution stream that runs or ran the task. */
     xstream get_xstream() const;
 
-    /** The pool that it was taken from, or is in. */
+    /** The pool that the task is in, or that it was popped from last. */
     pool get_last_pool() const;
 
-    /** The number of that pool. */
+    /** The number of the pool of get_last_pool(). */
     int get_last_pool_id() const
     {
         int result = 0;

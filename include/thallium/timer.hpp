@@ -14,7 +14,7 @@
 namespace thallium
 {
 
-/** A call of a timer failed. */
+/** A call of Argobots for a timer failed. */
 class timer_exception : public exception
 {
   public:
@@ -28,13 +28,13 @@ class timer_exception : public exception
 class timer : public detail::owned_handle<ABT_timer, ABT_timer_free>
 {
   public:
-    /** Creates one that was not started. */
+    /** Creates a timer that was not started. */
     timer()
     {
         TL_TIMER_ASSERT(ABT_timer_create(&m_handle));
     }
 
-    /** Copies both times. */
+    /** Copies the times of start() and stop(). */
     timer(const timer &other) : owned_handle()
     {
         if (other.m_handle != ABT_TIMER_NULL)
@@ -43,7 +43,7 @@ class timer : public detail::owned_handle<ABT_timer, ABT_timer_free>
 
     timer(timer &&) noexcept = default;
 
-    /** Copies both times. */
+    /** Copies the times of start() and stop(). */
     timer &operator=(const timer &other)
     {
         return *this = timer(other);
@@ -51,19 +51,19 @@ class timer : public detail::owned_handle<ABT_timer, ABT_timer_free>
 
     timer &operator=(timer &&) noexcept = default;
 
-    /** Keeps the time of the start. */
+    /** Stores the current time as the start. */
     void start()
     {
         TL_TIMER_ASSERT(ABT_timer_start(m_handle));
     }
 
-    /** Keeps the time of the end. */
+    /** Stores the current time as the end. */
     void stop()
     {
         TL_TIMER_ASSERT(ABT_timer_stop(m_handle));
     }
 
-    /** The time between both, in seconds. */
+    /** The time between start and end, in seconds. */
     double read() const
     {
         double seconds = 0;
@@ -72,7 +72,7 @@ class timer : public detail::owned_handle<ABT_timer, ABT_timer_free>
         return seconds;
     }
 
-    /** As read(). */
+    /** Calls read(). */
     explicit operator double() const
     {
         return read();

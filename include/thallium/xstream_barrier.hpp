@@ -16,7 +16,7 @@
 namespace thallium
 {
 
-/** A call of a barrier of execution streams failed. */
+/** A call of Argobots for a barrier of execution streams failed. */
 class xstream_barrier_exception : public exception
 {
   public:
@@ -24,22 +24,22 @@ class xstream_barrier_exception : public exception
 };
 
 /**
- * Lets a number of execution streams wait for each other: the waiting thread
- * keeps its stream. Can be moved, while nobody uses it. All functions throw
+ * Lets a number of execution streams wait for each other: a waiting thread
+ * blocks its stream. May be moved while no thread uses it. All functions throw
  * xstream_barrier_exception.
  */
 class xstream_barrier
     : public detail::owned_handle<ABT_xstream_barrier, ABT_xstream_barrier_free>
 {
   public:
-    /** Creates it, for this number of streams. */
+    /** Creates a barrier for a number of streams. */
     explicit xstream_barrier(uint32_t num_waiters)
     {
         TL_XSTREAM_BARRIER_ASSERT(
             ABT_xstream_barrier_create(num_waiters, &m_handle));
     }
 
-    /** Waits until as many streams as it is for have called this. */
+    /** Waits until as many streams as were given have called wait(). */
     void wait()
     {
         TL_XSTREAM_BARRIER_ASSERT(ABT_xstream_barrier_wait(m_handle));

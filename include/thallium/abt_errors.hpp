@@ -19,7 +19,7 @@ struct abt_error {
     const char *description;
 };
 
-/* The row of a code; codes are consecutive numbers from 0. */
+/* Returns the row of a code. The codes are consecutive, from 0. */
 inline const abt_error &abt_error_of(int code)
 {
     static const abt_error rows[] = {

@@ -25,7 +25,7 @@ class async_response
     margo_request m_request = MARGO_REQUEST_NULL;
     bool m_ignores_response = false;
 
-    /* The call has ended. */
+    /* Returns the answer of a call that ended with `ret`, or throws. */
     packed_data<> finish(hg_return_t ret)
     {
         detail::handle_ref handle = std::move(m_handle);
@@ -48,7 +48,7 @@ class async_response
     /** No call. */
     async_response() noexcept = default;
 
-    /** A call that was started with a request, which the object waits for. */
+    /** A call that was started, and the request to wait for. */
     async_response(detail::handle_ref handle, margo_request request,
         bool ignores_response) noexcept
         : m_handle(std::move(handle)), m_request(request),
@@ -85,9 +85,9 @@ class async_response
     }
 
     /**
-     * Waits for the answer and returns it; nothing if the RPC sends none.
+     * Waits for the answer and returns it; empty if the RPC has no response.
      * Throws timeout or margo_exception if the call failed, and exception if
-     * there is no call, or it was waited for before.
+     * there is no call, or wait() was called before.
      */
     packed_data<> wait()
     {
@@ -107,9 +107,9 @@ class async_response
     }
 
     /**
-     * Waits for one of the calls of a range and returns its answer, as wait()
-     * does. Its iterator is stored in completed, also if an exception is
-     * thrown; the end if there is no call in the range, which is an exception.
+     * Waits for any call of a range and returns its answer, as wait() does.
+     * Stores the iterator of that call in `completed`, also if it throws.
+     * Without a call in the range, stores `end` and throws exception.
      */
     template <typename Iterator>
     static packed_data<> wait_any(
@@ -132,7 +132,7 @@ class async_response
             static_cast<
                 typename std::iterator_traits<Iterator>::difference_type>(
                 index));
-        completed->m_request = MARGO_REQUEST_NULL; /* Margo has ended it */
+        completed->m_request = MARGO_REQUEST_NULL; /* freed by Margo */
         return completed->finish(ret);
     }
 };

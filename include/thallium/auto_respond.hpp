@@ -14,8 +14,8 @@ namespace thallium
 {
 
 /**
- * Answers a request, with what `data` is then, when the object goes away. A
- * failure is logged by Margo. Neither copied nor moved.
+ * Answers a request, with the value that `data` then has, when the object is
+ * destroyed. Margo logs a failure. Neither copied nor moved.
  */
 template <typename T> class auto_respond
 {

@@ -21,12 +21,12 @@ namespace thallium
 {
 
 /**
- * An RPC that is bound to a target. It owns a handle, so only one call may be
- * under way at a time: bind the RPC again for another one. Ctx are the types
- * of the serialization context of its arguments.
+ * An RPC that is bound to a target. The object owns one handle, so only one
+ * call may be under way at a time: for another call bind the RPC again. Ctx are
+ * the types of the serialization context of the arguments.
  *
  * The functions that call throw margo_exception if the call cannot be sent, or
- * failed, and what the serialization of the arguments throws.
+ * failed, and the exceptions of the arguments' serialization.
  */
 template <typename... Ctx> class callable_remote_procedure_with_context
 {
@@ -83,7 +83,7 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         return answer();
     }
 
-    /* The same for a temporary object, which gives its handle to the answer. */
+    /* On a temporary object: the answer takes the handle over. */
     template <typename... T> packed_data<> operator()(const T &...args) &&
     {
         forward(0, args...);
@@ -92,7 +92,7 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         return packed_data<>(std::move(m_handle), false, std::tuple<>());
     }
 
-    /** The same; throws timeout if there is no answer in time. */
+    /** Calls, and throws timeout if the answer does not come in time. */
     template <typename Rep, typename Period, typename... T>
     packed_data<> timed(
         const std::chrono::duration<Rep, Period> &limit, const T &...args) const
@@ -101,13 +101,13 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         return answer();
     }
 
-    /** Sends the call and does not wait. The arguments may be reused. */
+    /** Sends the call and does not wait; the arguments may change at once. */
     template <typename... T> async_response async(const T &...args) const
     {
         return iforward(0, args...);
     }
 
-    /** The same; wait() throws timeout if there is no answer in time. */
+    /** As async(); wait() throws timeout if the answer comes too late. */
     template <typename Rep, typename Period, typename... T>
     async_response timed_async(
         const std::chrono::duration<Rep, Period> &limit, const T &...args) const
@@ -116,8 +116,8 @@ template <typename... Ctx> class callable_remote_procedure_with_context
     }
 
     /**
-     * The same RPC with objects for serialize() functions, which are copied,
-     * or referred to where they come in a std::ref().
+     * This RPC with context objects for serialize() functions. Each object is
+     * copied, or referred to if it is passed as std::ref().
      */
     template <typename... Other>
     callable_remote_procedure_with_context<unwrap_decay_t<Other>...>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The base of all exceptions but timeout. */
+/* The base class of all exceptions of thallium.hpp but timeout. */
 #ifndef THALLIUM_EXCEPTION_HPP
 #define THALLIUM_EXCEPTION_HPP
 
@@ -31,7 +31,7 @@ class exception : public std::exception
         m_message = text.str();
     }
 
-    /** The message; valid as long as the exception. */
+    /** The message; valid while the exception exists. */
     const char *what() const noexcept override
     {
         return m_message.c_str();

@@ -10,13 +10,13 @@ namespace thallium
 {
 
 /**
- * Receives log lines, one function for each level. A line has no line feed at
- * its end. The functions are called by any thread, also several at once.
+ * Receives log lines, by one function for each level. A line has no line feed
+ * at its end. Any thread calls the functions, also several threads at once.
  */
 class logger
 {
   public:
-    /** Lines below the level that is set are dropped; external drops none. */
+    /** Lines below the set level are dropped; level external drops no line. */
     enum class level {
         external = MARGO_LOG_EXTERNAL,
         trace = MARGO_LOG_TRACE,
@@ -48,13 +48,13 @@ class logger
     virtual void critical(const char *line) const = 0;
 
     /**
-     * Sets the logger for lines of no engine, and of engines that are created
-     * afterwards. It stays the caller's and must live as long as these.
-     * Throws exception if it is null.
+     * Sets the logger for lines without an engine, and for engines that are
+     * created afterwards. The logger stays the caller's and must live as long
+     * as these engines. Throws exception if the pointer is null.
      */
     static void set_global_logger(logger *lines_to);
 
-    /** Sets the level of the same lines. */
+    /** Sets the lowest level of the lines that set_global_logger() names. */
     static void set_global_log_level(level lowest);
 };
 
@@ -67,7 +67,7 @@ inline void log_line(void *uargs, const char *line)
     (static_cast<const logger *>(uargs)->*Function)(line);
 }
 
-/* The logger as Margo takes it; refers to *lines_to. */
+/* A logger of Margo that passes lines to *lines_to. */
 inline margo_logger margo_logger_of(logger *lines_to)
 {
     margo_logger result;

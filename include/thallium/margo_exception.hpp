@@ -30,8 +30,8 @@ class margo_exception : public exception
     /**
      * The message becomes "[file:line][function] message".
      *
-     * function, file and line name the place that failed, code is what Margo
-     * returned.
+     * function, file and line name the place that failed; code is the return
+     * code of Margo.
      */
     margo_exception(const std::string &function, const std::string &file,
         unsigned line, hg_return_t code, const std::string &message)
@@ -72,7 +72,7 @@ namespace detail
 
 } /* namespace thallium */
 
-/** Throws margo_exception with a message of the caller. */
+/** Throws margo_exception with the given message. */
 #define MARGO_THROW(function, code, message)                                   \
     throw ::thallium::margo_exception(                                         \
         #function, __FILE__, __LINE__, (code), (message))
@@ -95,7 +95,7 @@ namespace detail
                 #__VA_ARGS__, __FILE__, __LINE__, tl_code_);                   \
     } while (0)
 
-/** Throws exception in a member function of an object without instance. */
+/** In a member function: throws exception if the object has no instance. */
 #define MARGO_INSTANCE_MUST_BE_VALID                                           \
     do {                                                                       \
         if (get_margo_instance() == MARGO_INSTANCE_NULL)                       \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A counted reference to a Margo instance, which every object of this library
- * holds that uses one. */
+/* A counted reference to a Margo instance. Every C++ object that uses an
+ * instance holds such a reference. */
 #ifndef THALLIUM_MARGO_INSTANCE_REF_HPP
 #define THALLIUM_MARGO_INSTANCE_REF_HPP
 
@@ -12,9 +12,9 @@ namespace thallium
 {
 
 /**
- * A reference to an instance, or to none. While one exists, addresses, handles
- * and exposed memory of the instance can be used and freed, also after the
- * instance was finalized.
+ * A reference to an instance, or to none. While a reference exists, addresses,
+ * handles and exposed memory of the instance can be used and freed, also after
+ * the instance was finalized.
  */
 class margo_instance_ref
 {
@@ -22,7 +22,7 @@ class margo_instance_ref
 
     void drop() noexcept
     {
-        /* Margo logs a failure: the instance is gone already. */
+        /* Margo logs a failure, which means that the instance has ended. */
         if (m_mid != MARGO_INSTANCE_NULL)
             (void)margo_instance_release(m_mid);
         m_mid = MARGO_INSTANCE_NULL;
@@ -33,8 +33,8 @@ class margo_instance_ref
     margo_instance_ref() noexcept = default;
 
     /**
-     * Refers to the instance. Takes a new reference, or the caller's if
-     * take_ownership is true.
+     * Refers to the instance. Takes a new reference, or takes over the
+     * caller's if take_ownership is true.
      */
     margo_instance_ref(
         margo_instance_id mid, bool take_ownership = false) noexcept
@@ -49,7 +49,7 @@ class margo_instance_ref
     {
     }
 
-    /** Leaves the other one without an instance. */
+    /** Leaves the other object without an instance. */
     margo_instance_ref(margo_instance_ref &&other) noexcept
         : m_mid(std::exchange(other.m_mid, MARGO_INSTANCE_NULL))
     {

@@ -18,12 +18,12 @@ namespace thallium
 {
 
 /**
- * Input or output of a call that is not decoded yet, or nothing. It may be
- * decoded several times. Ctx are the types of its serialization context.
+ * Input or output of a call that is not decoded yet, or nothing. A program may
+ * decode it several times. Ctx are the types of the serialization context.
  *
- * The functions that decode throw exception if there is nothing, and
- * margo_exception if the call failed or the bytes are not of these types; and
- * what the serialization of the types throws.
+ * The functions that decode throw exception if there is nothing to decode,
+ * margo_exception if the bytes do not match the types, and the exceptions of
+ * the types' serialization.
  */
 template <typename... Ctx> class packed_data
 {
@@ -43,10 +43,10 @@ template <typename... Ctx> class packed_data
     }
 
   public:
-    /** Nothing. */
+    /** Has no data. */
     packed_data() = default;
 
-    /** Input, or output, of a handle. */
+    /** Refers to the input or output of a handle. */
     packed_data(
         detail::handle_ref handle, bool is_input, std::tuple<Ctx...> context)
         : m_handle(std::move(handle)), m_is_input(is_input),
@@ -105,8 +105,8 @@ template <typename... Ctx> class packed_data
     }
 
     /**
-     * The same data with other objects for serialize() functions, which are
-     * copied, or referred to where they come in a std::ref().
+     * This data with other context objects for serialize() functions. Each
+     * object is copied, or referred to if it is passed as std::ref().
      */
     template <typename... Other>
     packed_data<unwrap_decay_t<Other>...> with_serialization_context(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The base class of services. */
+/* The base class of providers (services). */
 #ifndef THALLIUM_PROVIDER_HPP
 #define THALLIUM_PROVIDER_HPP
 
@@ -18,13 +18,13 @@
 namespace thallium
 {
 
-/** Last argument of provider::define(): send no result of the function. */
+/** Option of provider::define(): the result of the function is not sent. */
 using ignore_return_value = std::integral_constant<bool, true>;
 
 namespace detail
 {
 
-/* The optional arguments after a member function in provider::define(). */
+/* Finds the pool among the options of provider::define(). */
 inline pool pool_among()
 {
     return pool();
@@ -51,7 +51,7 @@ struct ignores_result<First, Rest...>
 
 /* Makes functions of RPCs from member functions with parameters Args. */
 template <typename... Args> struct member_function {
-    /* Its result is sent. */
+    /* The result of the member function is sent. */
     template <typename T, typename Member>
     static auto bind(T *self, Member member, std::true_type)
     {
@@ -60,7 +60,7 @@ template <typename... Args> struct member_function {
         };
     }
 
-    /* Nothing is sent. */
+    /* No answer is sent. */
     template <typename T, typename Member>
     static auto bind(T *self, Member member, std::false_type)
     {
@@ -72,7 +72,7 @@ template <typename... Args> struct member_function {
     static constexpr bool answers = false;
 };
 
-/* One with a request answers by itself. */
+/* A member function with a request as first parameter answers itself. */
 template <typename... Args> struct member_function<const request &, Args...> {
     template <typename T, typename Member, typename Sends>
     static auto bind(T *self, Member member, Sends)
@@ -93,12 +93,12 @@ struct member_function<request, Args...>
 } /* namespace detail */
 
 /**
- * The base of a service: class service : public tl::provider<service>. Its
- * functions are RPCs of its number in its process. Neither copied nor moved.
+ * The base of a service: class service : public tl::provider<service>. Member
+ * functions become RPCs with the provider's number. Neither copied nor moved.
  */
 template <typename T> class provider
 {
-    engine m_engine; /* refers only, or the engine would not end */
+    engine m_engine; /* does not count, or the engine would never end */
     std::uint16_t m_provider_id;
     bool m_has_identity = false;
 
@@ -125,8 +125,8 @@ template <typename T> class provider
     provider &operator=(const provider &) = delete;
 
     /**
-     * A provider of an engine with a number, and the name of its kind. Throws
-     * margo_exception if the number has such a name already.
+     * A provider of an engine, with its number, and an identity: the name of
+     * its kind. Throws margo_exception if the number has an identity already.
      */
     provider(const engine &of, std::uint16_t provider_id,
         const char *identity = nullptr)
@@ -140,7 +140,7 @@ template <typename T> class provider
         m_has_identity = true;
     }
 
-    /** Takes the identity back. The RPCs stay registered. */
+    /** Removes the identity. The RPCs stay registered. */
     virtual ~provider()
     {
         if (m_has_identity)
@@ -155,13 +155,13 @@ template <typename T> class provider
             m_engine.get_margo_instance(), m_provider_id);
     }
 
-    /** The engine; it does not count among those that end it. */
+    /** The engine, as a copy that does not keep the engine open. */
     engine get_engine() const
     {
         return m_engine;
     }
 
-    /** The number. */
+    /** The number of the provider. */
     std::uint16_t get_provider_id() const noexcept
     {
         return m_provider_id;
@@ -170,12 +170,12 @@ template <typename T> class provider
   protected:
     /**
      * Makes a member function an RPC of this provider. If its first parameter
-     * is a const request & it answers by itself. Otherwise its result is sent;
-     * without one, or with an option ignore_return_value(), the RPC has no
-     * response. A pool among the options is where the function runs. The
-     * object must live until the RPC is deregistered and the requests that it
-     * serves by then have ended, or until the engine has ended.
-     * Throws as engine::define().
+     * is a const request &, the function answers itself. Otherwise its result
+     * is sent; if the result is void, or with the option ignore_return_value(),
+     * the RPC has no response. If a pool is among the options, the function
+     * runs there. The object must live until the RPC is deregistered and all
+     * requests that were being served then have ended, or until the engine has
+     * ended. Throws as engine::define().
      */
     template <typename C, typename R, typename... Args, typename... Options>
     remote_procedure define(const std::string &name, R (C::*member)(Args...),

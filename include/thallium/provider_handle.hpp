@@ -14,7 +14,7 @@
 namespace thallium
 {
 
-/** A provider: the address of its process, and its number there. */
+/** A provider: the address of a process, and the provider's number there. */
 class provider_handle : public endpoint
 {
     std::uint16_t m_provider_id = 0;
@@ -30,8 +30,8 @@ class provider_handle : public endpoint
     }
 
     /**
-     * A provider at an address, which the object frees if take_ownership is
-     * true; otherwise it copies it.
+     * A provider at an address. Takes the address over if take_ownership is
+     * true; otherwise copies the address.
      */
     provider_handle(const margo_instance_ref &instance, hg_addr_t addr,
         std::uint16_t provider_id = 0, bool take_ownership = true)
@@ -46,8 +46,8 @@ class provider_handle : public endpoint
     }
 
     /**
-     * Asks the provider for its identity. Throws margo_exception: HG_NOENTRY
-     * if it has none, or does not exist.
+     * Asks the provider's process for the identity. Throws margo_exception:
+     * HG_NOENTRY if the provider has no identity, or does not exist.
      */
     std::string get_identity() const
     {

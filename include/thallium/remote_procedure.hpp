@@ -36,8 +36,8 @@ class remote_procedure
 
         THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
         THALLIUM_ASSERT_CONDITION(!peer.is_null(), "the endpoint is null");
-        /* The first call registers the RPC for the provider; later ones save
-         * the change of the handle's RPC. */
+        /* The first call to a provider registers the RPC for that provider; it
+         * has to change the RPC of the handle, and later calls do not. */
         if (margo_rpc_get_name(mid, id) == nullptr)
             id = m_id;
         MARGO_ASSERT(
@@ -50,7 +50,7 @@ class remote_procedure
     /** No RPC. */
     remote_procedure() noexcept = default;
 
-    /** An RPC that is registered with Margo. */
+    /** Refers to an RPC that is registered with Margo. */
     remote_procedure(margo_instance_ref instance, hg_id_t id) noexcept
         : m_instance(std::move(instance)), m_id(id)
     {
@@ -70,15 +70,15 @@ class remote_procedure
         return bind(peer, 0);
     }
 
-    /** Binds the RPC to a provider. Throws as the other on(). */
+    /** Binds the RPC to a provider; throws as on(endpoint) does. */
     callable_remote_procedure on(const provider_handle &provider) const
     {
         return bind(provider, provider.provider_id());
     }
 
     /**
-     * Says that there is no answer to this RPC. Both sides have to say so
-     * before the first call. Throws exception if it is empty, margo_exception.
+     * Tells that this RPC has no response. Both sides must call this before the
+     * first call. Throws margo_exception; exception if this is no RPC.
      */
     remote_procedure &disable_response() &
     {
@@ -96,8 +96,8 @@ class remote_procedure
     }
 
     /**
-     * Removes the RPC from the instance; nothing if another object has removed
-     * it before. Never throws.
+     * Removes the RPC from the instance. Does nothing if another object has
+     * removed the RPC before. Never throws.
      */
     void deregister() noexcept
     {
@@ -115,7 +115,7 @@ class remote_procedure
     }
 
   protected:
-    /* Takes the RPC of another object, which is empty then. */
+    /* Takes the RPC of `other`, which is empty afterwards. */
     void take(remote_procedure &other) noexcept
     {
         m_instance = std::move(other.m_instance);
@@ -124,7 +124,7 @@ class remote_procedure
     }
 };
 
-/** An RPC that is removed from the instance with this object. Move only. */
+/** An RPC that the destructor removes from the instance. Move only. */
 class auto_remote_procedure : public remote_procedure
 {
   public:

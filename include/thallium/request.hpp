@@ -27,11 +27,11 @@ template <typename F, typename... Args> class rpc_function_of;
 } /* namespace detail */
 
 /**
- * A request that the handler of an RPC serves. Copies are the same request,
- * and may answer it after the handler has returned. A request whose last copy
- * goes away without an answer is answered with HG_CANCELED, by Margo, unless
- * its RPC has no response. Ctx are the types of the serialization context of
- * the answer.
+ * A request that the handler of an RPC serves. Copies refer to the same
+ * request, and may answer it after the handler has returned. If the last copy
+ * is destroyed without an answer, Margo answers with HG_CANCELED, unless the
+ * RPC has no response. Ctx are the types of the serialization context of the
+ * answer.
  */
 template <typename... Ctx> class request_with_context
 {
@@ -43,7 +43,7 @@ template <typename... Ctx> class request_with_context
     mutable std::tuple<Ctx...> m_context;
 
   public:
-    /** The request of a handle. */
+    /** Makes a request of a handle. */
     request_with_context(detail::handle_ref handle, std::tuple<Ctx...> context)
         : m_handle(std::move(handle)), m_context(std::move(context))
     {
@@ -51,8 +51,8 @@ template <typename... Ctx> class request_with_context
 
     /**
      * Answers with any number of objects, and waits until the answer has left.
-     * Throws exception if the RPC has no response, margo_exception, and what
-     * the serialization of the objects throws.
+     * Throws margo_exception, exception if the RPC has no response, and the
+     * exceptions of the objects' serialization.
      */
     template <typename... T> void respond(const T &...objects) const
     {
@@ -65,7 +65,7 @@ template <typename... Ctx> class request_with_context
         detail::check_encoded(m_handle, coder, "margo_respond", ret);
     }
 
-    /** The process that called. Throws margo_exception. */
+    /** The process that made the call. Throws margo_exception. */
     endpoint get_endpoint() const
     {
         const struct hg_info *info = margo_get_info(m_handle.get());
@@ -87,8 +87,8 @@ template <typename... Ctx> class request_with_context
     }
 
     /**
-     * The same request with objects for the serialize() functions of its
-     * answer, which are copied, or referred to where they come in a
+     * This request with context objects for the serialize() functions of its
+     * answer. Each object is copied, or referred to if it is passed as
      * std::ref().
      */
     template <typename... Other>
@@ -100,7 +100,7 @@ template <typename... Ctx> class request_with_context
     }
 };
 
-/** A request without a serialization context; what handlers get. */
+/** A request without a serialization context, as handlers get it. */
 using request = request_with_context<>;
 
 } /* namespace thallium */

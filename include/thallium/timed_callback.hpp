@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that are called after some time. */
+/* Timers of an engine that call a function. */
 #ifndef THALLIUM_ENGINE_HPP
 #include <thallium/engine.hpp> /* includes this header at its place */
 #endif
@@ -18,12 +18,12 @@ namespace thallium
 {
 
 /**
- * A function that is called once after each start(), in the handler pool of
- * an engine. engine::create_timed_callback() makes one. Move only.
+ * A timer that calls a function once after each start(), in the handler pool
+ * of an engine. engine::create_timed_callback() creates a timer. Move only.
  */
 class timed_callback
 {
-    /* Lives on the heap, as Margo has its address. */
+    /* On the heap, because Margo keeps the address. */
     struct state {
         margo_instance_ref m_instance;
         std::function<void()> m_function;
@@ -51,7 +51,7 @@ class timed_callback
     }
 
   public:
-    /** A timer of an instance. Throws exception if there is no memory. */
+    /** Creates a timer of an instance. Throws exception without memory. */
     timed_callback(margo_instance_ref instance, std::function<void()> function)
         : m_state(new state{std::move(instance), std::move(function)})
     {
@@ -80,8 +80,8 @@ class timed_callback
     timed_callback &operator=(const timed_callback &) = delete;
 
     /**
-     * Cancels the timer and waits for the function where it runs. Never
-     * throws. The function itself must not destroy the object.
+     * Cancels the timer and waits until the function does not run any more.
+     * Never throws. The function itself must not destroy the object.
      */
     ~timed_callback()
     {
@@ -89,8 +89,8 @@ class timed_callback
     }
 
     /**
-     * Starts the timer. Throws exception if it runs, or its engine was
-     * finalized.
+     * Starts the timer. Throws exception if the timer runs already, or the
+     * engine was finalized.
      */
     void start(double milliseconds)
     {
@@ -101,7 +101,7 @@ class timed_callback
     }
 
     /**
-     * Cancels the timer, if it runs, and waits until the function does not
+     * Cancels the timer if it is started, and waits until the function does not
      * run any more. Throws exception if the object was moved from.
      */
     void cancel()

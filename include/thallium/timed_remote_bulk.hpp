@@ -17,8 +17,8 @@ namespace thallium
 {
 
 /**
- * Memory of another process whose transfers have a limit: they throw timeout
- * when it has passed. remote_bulk::timed() makes one.
+ * Memory of another process whose transfers have a time limit: they throw
+ * timeout when the limit has passed. Returned by remote_bulk::timed().
  */
 class timed_remote_bulk
 {
@@ -26,44 +26,44 @@ class timed_remote_bulk
     double m_timeout_ms;
 
   public:
-    /** A range and the limit in milliseconds. */
+    /** Takes a range and the time limit in milliseconds. */
     timed_remote_bulk(remote_bulk remote, double timeout_ms) noexcept
         : m_remote(std::move(remote)), m_timeout_ms(timeout_ms)
     {
     }
 
-    /** As remote_bulk's; throws timeout. */
+    /** As remote_bulk::operator>>; throws timeout. */
     std::size_t operator>>(const bulk_segment &local) const
     {
         return m_remote.transfer(HG_BULK_PULL, local, m_timeout_ms);
     }
 
-    /** As remote_bulk's; throws timeout. */
+    /** As remote_bulk::operator<<; throws timeout. */
     std::size_t operator<<(const bulk_segment &local) const
     {
         return m_remote.transfer(HG_BULK_PUSH, local, m_timeout_ms);
     }
 
-    /** As remote_bulk's; wait() throws timeout. */
+    /** As remote_bulk::pull_to(); wait() of the result throws timeout. */
     async_bulk_op pull_to(const bulk_segment &local) const
     {
         return m_remote.itransfer(HG_BULK_PULL, local, m_timeout_ms);
     }
 
-    /** As remote_bulk's; wait() throws timeout. */
+    /** As remote_bulk::push_from(); wait() of the result throws timeout. */
     async_bulk_op push_from(const bulk_segment &local) const
     {
         return m_remote.itransfer(HG_BULK_PUSH, local, m_timeout_ms);
     }
 
-    /** A part of the range with the same limit; cut where it is longer. */
+    /** A part of the range, cut at its end, with the same time limit. */
     timed_remote_bulk select(
         std::size_t offset, std::size_t size) const noexcept
     {
         return timed_remote_bulk(m_remote.select(offset, size), m_timeout_ms);
     }
 
-    /** The same as select(). */
+    /** Calls select(). */
     timed_remote_bulk operator()(
         std::size_t offset, std::size_t size) const noexcept
     {

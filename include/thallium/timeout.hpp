@@ -9,13 +9,13 @@ namespace thallium
 {
 
 /**
- * A call or a transfer did not end within its time limit. It does not derive
- * from thallium::exception.
+ * A call or a transfer did not end within its time limit. This class does not
+ * derive from thallium::exception.
  */
 class timeout : public std::exception
 {
   public:
-    /** A fixed text. */
+    /** Returns a fixed text. */
     const char *what() const noexcept override
     {
         return "Request timed out";

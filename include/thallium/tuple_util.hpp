@@ -20,7 +20,7 @@ template <typename F, typename Tuple, std::size_t... I>
 decltype(auto) apply_elements(
     F &&function, Tuple &&elements, std::index_sequence<I...>)
 {
-    (void)elements; /* where there are none */
+    (void)elements; /* not used if the tuple is empty */
     return std::forward<F>(function)(
         std::get<I>(std::forward<Tuple>(elements))...);
 }

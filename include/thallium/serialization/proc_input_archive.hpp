@@ -19,7 +19,7 @@ class engine;
 
 /**
  * Decodes objects from the message of a call or an answer. Ctx are the types
- * of the objects that serialize() functions of the program reach by
+ * of the context objects, which serialize() functions of the program get by
  * get_context().
  */
 template <typename... Ctx>
@@ -79,8 +79,8 @@ void CEREAL_SERIALIZE_FUNCTION_NAME(
 }
 
 /**
- * Decodes the number of elements of a container. A few may be encoded as
- * nothing, like objects of an empty class; more have a byte each.
+ * Decodes the number of elements of a container. More elements than
+ * elements_unchecked must have at least one byte each.
  */
 template <typename T, typename... Ctx>
 void CEREAL_SERIALIZE_FUNCTION_NAME(

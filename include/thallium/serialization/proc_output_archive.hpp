@@ -17,9 +17,9 @@ namespace thallium
 class engine;
 
 /**
- * Encodes objects straight into the message of a call or an answer. Ctx are
- * the types of the objects that serialize() functions of the program reach by
- * get_context().
+ * Encodes objects directly into the message of a call or an answer. Ctx are
+ * the types of the context objects, which serialize() functions of the program
+ * get by get_context().
  */
 template <typename... Ctx>
 class proc_output_archive

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encoding and decoding of arguments by cereal. A type of the program offers
+/* Encoding and decoding of arguments by cereal. A type of the program needs
  *
  *   template <typename A> void serialize(A &ar) { ar & x & y; }
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The archives of this library, announced to cereal. */
+/* Registers the archives of thallium.hpp with cereal. */
 #ifndef THALLIUM_SERIALIZATION_CEREAL_ARCHIVES_HPP
 #define THALLIUM_SERIALIZATION_CEREAL_ARCHIVES_HPP
 

@@ -265,7 +265,7 @@ class xstream : public detail::borrowed_handle<ABT_xstream>
         return result;
     }
 
-    /** For run() of a scheduler: handles requests to the calling stream. */
+    /** For run() of a scheduler, as Argobots requires; does nothing here. */
     static void check_events(const scheduler &caller);
 };
 

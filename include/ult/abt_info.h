@@ -13,7 +13,7 @@ extern "C" {
 /**
  * Get one value of the configuration.
  *
- * @param query_kind  [in]  the value
+ * @param query_kind  [in]  names the value
  * @param val         [out]  of the type that its enumerator's comment names
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  val is NULL
@@ -28,7 +28,7 @@ ABT_API_PUBLIC int ABT_info_query_config(
 /**
  * Print the configuration.
  *
- * @param fp  [in]  where it is written
+ * @param fp  [in]  the stream to write to
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  fp is NULL
  * Threads:   any thread; never blocks.
@@ -40,7 +40,7 @@ ABT_API_PUBLIC int ABT_info_print_config(FILE *fp);
 /**
  * Print the state of all execution streams.
  *
- * @param fp  [in]  where it is written
+ * @param fp  [in]  the stream to write to
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  fp is NULL
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and ABT_finalize()
@@ -53,7 +53,7 @@ ABT_API_PUBLIC int ABT_info_print_all_xstreams(FILE *fp);
 /**
  * Print the state of an execution stream.
  *
- * @param fp       [in]  where it is written
+ * @param fp       [in]  the stream to write to
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
@@ -67,7 +67,7 @@ ABT_API_PUBLIC int ABT_info_print_xstream(FILE *fp, ABT_xstream xstream);
 /**
  * Print the pools and the state of a scheduler.
  *
- * @param fp     [in]  where it is written
+ * @param fp     [in]  the stream to write to
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
@@ -81,7 +81,7 @@ ABT_API_PUBLIC int ABT_info_print_sched(FILE *fp, ABT_sched sched);
 /**
  * Print the state of a pool.
  *
- * @param fp    [in]  where it is written
+ * @param fp    [in]  the stream to write to
  * @param pool  [in]  the pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -95,7 +95,7 @@ ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
 /**
  * Print the properties of a thread.
  *
- * @param fp      [in]  where it is written
+ * @param fp      [in]  the stream to write to
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
@@ -107,9 +107,9 @@ ABT_API_PUBLIC int ABT_info_print_pool(FILE *fp, ABT_pool pool);
 ABT_API_PUBLIC int ABT_info_print_thread(FILE *fp, ABT_thread thread);
 
 /**
- * Print attributes of threads.
+ * Print thread attributes.
  *
- * @param fp    [in]  where it is written
+ * @param fp    [in]  the stream to write to
  * @param attr  [in]  the attributes
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
@@ -123,7 +123,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_attr(FILE *fp, ABT_thread_attr attr);
 /**
  * Print the properties of a tasklet.
  *
- * @param fp    [in]  where it is written
+ * @param fp    [in]  the stream to write to
  * @param task  [in]  the tasklet
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
@@ -137,12 +137,12 @@ ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
 /**
  * Print the used bytes of a thread's stack.
  *
- * @param fp      [in]  where it is written
+ * @param fp      [in]  the stream to write to
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
- *            ABT_ERR_INV_THREAD  it is running, or has no stack of its own
+ *            ABT_ERR_INV_THREAD  the thread runs, or has no own stack
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -152,7 +152,7 @@ ABT_API_PUBLIC int ABT_info_print_thread_stack(FILE *fp, ABT_thread thread);
 /**
  * Print the used bytes of the stacks of all ready threads of a pool.
  *
- * @param fp    [in]  where it is written
+ * @param fp    [in]  the stream to write to
  * @param pool  [in]  the pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL

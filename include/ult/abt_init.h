@@ -20,8 +20,8 @@ extern "C" {
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS refuses a stack; the log says why
- * Threads:   one thread at a time; the same one makes the first and the last
- *            call.
+ * Threads:   one thread at a time; one thread makes the first call and the last
+ *            ABT_finalize().
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
@@ -34,8 +34,8 @@ ABT_API_PUBLIC int ABT_init(int argc, char **argv);
  *
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_UNINITIALIZED  the runtime was not started
- *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  another thread than the
- *              primary one makes the last call; nothing changed
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the last call, made by
+ *              another thread than the primary; nothing changed
  * Threads:   one thread at a time; the primary thread makes the last call.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -46,8 +46,8 @@ ABT_API_PUBLIC int ABT_finalize(void);
  * Tell whether the runtime was started.
  *
  * Owns:      nothing changes hands.
- * Errors:    ABT_SUCCESS  it is
- *            ABT_ERR_UNINITIALIZED  it is not
+ * Errors:    ABT_SUCCESS  the runtime was started
+ *            ABT_ERR_UNINITIALIZED  the runtime was not started
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -158,7 +158,7 @@ ABT_API_PUBLIC int ABT_timer_stop(ABT_timer timer);
 ABT_API_PUBLIC int ABT_timer_read(ABT_timer timer, double *secs);
 
 /**
- * Stop a stopwatch, and read it.
+ * Stop a stopwatch, and get its seconds.
  *
  * @param timer  [in]  the timer
  * @param secs   [out]  the result
@@ -186,7 +186,7 @@ ABT_API_PUBLIC int ABT_timer_stop_and_read(ABT_timer timer, double *secs);
 ABT_API_PUBLIC int ABT_timer_stop_and_add(ABT_timer timer, double *secs);
 
 /**
- * Get the seconds that one start and stop of a stopwatch take by themselves.
+ * Get the seconds that one start and one stop of a stopwatch take.
  *
  * @param overhead  [out]  the result
  * Owns:      nothing changes hands.

@@ -43,7 +43,7 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
  * Owns:      the caller owns the result; ABT_pool_free() frees it.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_ARG  newpool is NULL
- *            ABT_ERR_INV_POOL_USER_DEF  it lacks one of the required functions
+ *            ABT_ERR_INV_POOL_USER_DEF  def lacks one of the required functions
  *            ABT_ERR_MEM  no memory
  *            and the errors of the definition's init
  * Threads:   any thread; runs the user's callbacks.
@@ -59,8 +59,8 @@ ABT_API_PUBLIC int ABT_pool_create(
  * @param pool  [in,out]  the pool; becomes ABT_POOL_NULL
  * Owns:      the pool is consumed.
  * Errors:    ABT_ERR_INV_POOL  *pool is ABT_POOL_NULL
- *            ABT_ERR_POOL  a scheduler uses it, or threads are in it; nothing
- *              changed
+ *            ABT_ERR_POOL  a scheduler uses the pool, or threads are in the
+ *              pool; nothing changed
  * Threads:   one thread, when no other uses the pool.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -168,7 +168,7 @@ ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
  * Pop the next thread of a pool, as a unit.
  *
  * @param pool  [in]  the pool
- * @param unit  [out]  ABT_UNIT_NULL: there is none
+ * @param unit  [out]  ABT_UNIT_NULL: the pool is empty
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
@@ -179,10 +179,10 @@ ABT_API_PUBLIC int ABT_pool_get_data(ABT_pool pool, void **data);
 ABT_API_PUBLIC int ABT_pool_pop(ABT_pool pool, ABT_unit *unit);
 
 /**
- * Pop the next thread of a pool as a unit, and wait for one.
+ * Pop the next thread of a pool as a unit; wait if the pool is empty.
  *
  * @param pool       [in]  the pool
- * @param unit       [out]  ABT_UNIT_NULL: none came in time
+ * @param unit       [out]  ABT_UNIT_NULL: no unit came in time
  * @param time_secs  [in]  seconds from now
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -195,11 +195,11 @@ ABT_API_PUBLIC int ABT_pool_pop_wait(
     ABT_pool pool, ABT_unit *unit, double time_secs);
 
 /**
- * Pop the next thread of a pool as a unit, and wait for one until a deadline.
+ * Pop the next thread of a pool as a unit; if empty, wait until a deadline.
  *
  * @param pool          [in]  the pool
- * @param unit          [out]  ABT_UNIT_NULL: none came in time
- * @param abstime_secs  [in]  of ABT_get_wtime()
+ * @param unit          [out]  ABT_UNIT_NULL: no unit came in time
+ * @param abstime_secs  [in]  a time of ABT_get_wtime()
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  unit is NULL
@@ -214,7 +214,7 @@ ABT_API_PUBLIC int ABT_pool_pop_timedwait(
  * Pop the next thread of a pool.
  *
  * @param pool    [in]  the pool
- * @param thread  [out]  ABT_THREAD_NULL: there is none
+ * @param thread  [out]  ABT_THREAD_NULL: the pool is empty
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
@@ -228,7 +228,7 @@ ABT_API_PUBLIC int ABT_pool_pop_thread(ABT_pool pool, ABT_thread *thread);
  * Pop the next thread of a pool, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
- * @param thread        [out]  ABT_THREAD_NULL: there is none
+ * @param thread        [out]  ABT_THREAD_NULL: the pool is empty
  * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -245,11 +245,11 @@ ABT_API_PUBLIC int ABT_pool_pop_thread_ex(
  *
  * @param pool     [in]  the pool
  * @param threads  [out]  array of `len`
- * @param len      [in]  how many at most
- * @param num      [out]  how many were popped
+ * @param len      [in]  room of the array
+ * @param num      [out]  number of popped threads
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
- *            ABT_ERR_INV_ARG  threads or num is NULL
+ *            ABT_ERR_INV_ARG  num is NULL, or threads is NULL and len is not 0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -262,12 +262,12 @@ ABT_API_PUBLIC int ABT_pool_pop_threads(
  *
  * @param pool          [in]  the pool
  * @param threads       [out]  array of `len`
- * @param len           [in]  how many at most
- * @param num           [out]  how many were popped
+ * @param len           [in]  room of the array
+ * @param num           [out]  number of popped threads
  * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
- *            ABT_ERR_INV_ARG  threads or num is NULL
+ *            ABT_ERR_INV_ARG  num is NULL, or threads is NULL and len is not 0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -276,10 +276,10 @@ ABT_API_PUBLIC int ABT_pool_pop_threads_ex(ABT_pool pool, ABT_thread *threads,
     size_t len, size_t *num, ABT_pool_context pool_context);
 
 /**
- * Pop the next thread of a pool, and wait for one.
+ * Pop the next thread of a pool; wait if the pool is empty.
  *
  * @param pool       [in]  the pool
- * @param thread     [out]  ABT_THREAD_NULL: none came in time
+ * @param thread     [out]  ABT_THREAD_NULL: no thread came in time
  * @param time_secs  [in]  seconds from now
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
@@ -292,11 +292,11 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread(
     ABT_pool pool, ABT_thread *thread, double time_secs);
 
 /**
- * Pop the next thread of a pool, and wait for one, with a context for a
- * user-defined pool.
+ * Pop the next thread of a pool, with a context for a user-defined pool; wait
+ * if the pool is empty.
  *
  * @param pool          [in]  the pool
- * @param thread        [out]  ABT_THREAD_NULL: none came in time
+ * @param thread        [out]  ABT_THREAD_NULL: no thread came in time
  * @param time_secs     [in]  seconds from now
  * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
@@ -317,7 +317,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_UNIT  unit is NULL
- *            ABT_ERR_POOL  it is not in this pool
+ *            ABT_ERR_POOL  the unit is not in this pool
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -334,7 +334,7 @@ ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_UNIT  unit is NULL
- *            ABT_ERR_UNIT  it is in a pool already
+ *            ABT_ERR_UNIT  the unit is in a pool already
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -342,14 +342,14 @@ ABT_API_PUBLIC int ABT_pool_remove(ABT_pool pool, ABT_unit unit);
 ABT_API_PUBLIC int ABT_pool_push(ABT_pool pool, ABT_unit unit);
 
 /**
- * Push a thread that was popped; it belongs to this pool from then on.
+ * Push a thread that was popped; the thread belongs to this pool from then on.
  *
  * @param pool    [in]  the pool
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_UNIT  it is in a pool already
+ *            ABT_ERR_UNIT  the unit is in a pool already
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -365,7 +365,7 @@ ABT_API_PUBLIC int ABT_pool_push_thread(ABT_pool pool, ABT_thread thread);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_UNIT  it is in a pool already
+ *            ABT_ERR_UNIT  the unit is in a pool already
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -377,13 +377,13 @@ ABT_API_PUBLIC int ABT_pool_push_thread_ex(
  * Push several threads; ABT_THREAD_NULL among them is skipped.
  *
  * @param pool     [in]  the pool
- * @param threads  [in]  `num` of them
- * @param num      [in]  how many
+ * @param threads  [in]  array of `num` threads
+ * @param num      [in]  number of threads
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads is NULL and num is not 0
- *            ABT_ERR_UNIT  one is in a pool already; those before it were
- *              pushed
+ *            ABT_ERR_UNIT  a thread is in a pool already; the threads before it
+ *              were pushed
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -395,14 +395,14 @@ ABT_API_PUBLIC int ABT_pool_push_threads(
  * Push several threads, with a context for a user-defined pool.
  *
  * @param pool          [in]  the pool
- * @param threads       [in]  `num` of them
- * @param num           [in]  how many
+ * @param threads       [in]  array of `num` threads
+ * @param num           [in]  number of threads
  * @param pool_context  [in]  passed to the pool's functions
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  threads is NULL and num is not 0
- *            ABT_ERR_UNIT  one is in a pool already; those before it were
- *              pushed
+ *            ABT_ERR_UNIT  a thread is in a pool already; the threads before it
+ *              were pushed
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -416,10 +416,10 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
  *
  * @param pool   [in]  the pool
  * @param sched  [in]  the scheduler
- * Owns:      the pool owns the scheduler until that ends.
+ * Owns:      the pool owns the scheduler until the scheduler ends.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_SCHED  sched is NULL
- *            ABT_ERR_SCHED  it is in use already
+ *            ABT_ERR_SCHED  the scheduler is in use already
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -431,12 +431,12 @@ ABT_API_PUBLIC int ABT_pool_add_sched(ABT_pool pool, ABT_sched sched);
  * Call a function for each ready unit of a pool.
  *
  * @param pool      [in]  the pool
- * @param arg       [in]  passed to it
+ * @param arg       [in]  passed to the function
  * @param print_fn  [in]  called with `arg` and the unit; must not use the pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  print_fn is NULL
- *            ABT_ERR_POOL  a user-defined pool without print_all
+ *            ABT_ERR_POOL  the pool is user-defined, without print_all
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -448,13 +448,13 @@ ABT_API_PUBLIC int ABT_pool_print_all(
  * Call a function for each ready thread of a pool.
  *
  * @param pool      [in]  the pool
- * @param arg       [in]  passed to it
+ * @param arg       [in]  passed to the function
  * @param print_fn  [in]  called with `arg` and the thread; must not use the
  *                        pool
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  print_fn is NULL
- *            ABT_ERR_POOL  a user-defined pool without print_all
+ *            ABT_ERR_POOL  the pool is user-defined, without print_all
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

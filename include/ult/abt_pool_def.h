@@ -60,7 +60,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_init(
     ABT_pool_user_def def, ABT_pool_user_init_fn p_init);
 
 /**
- * Set the function that is called when a pool of the definition ends.
+ * Set the function that is called when a pool of the definition is freed.
  *
  * @param def     [in]  the definition
  * @param p_free  [in]  NULL: no function
@@ -108,7 +108,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_wait(
  * Set the function that pops several units of a pool.
  *
  * @param def         [in]  the definition
- * @param p_pop_many  [in]  NULL: they are popped one by one
+ * @param p_pop_many  [in]  NULL: units are popped one by one
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
@@ -123,7 +123,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_set_pop_many(
  * Set the function that pushes several units into a pool.
  *
  * @param def          [in]  the definition
- * @param p_push_many  [in]  NULL: they are pushed one by one
+ * @param p_push_many  [in]  NULL: units are pushed one by one
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
  *            ABT_ERR_INV_POOL_USER_DEF  def is an ABT_pool_def
@@ -178,9 +178,9 @@ ABT_API_PUBLIC int ABT_pool_config_free(ABT_pool_config *config);
  * Set the value of a key in a pool configuration.
  *
  * @param config  [in]  the configuration
- * @param key     [in]  any number; negative ones are the library's
+ * @param key     [in]  any number; negative keys are the library's
  * @param type    [in]  of the value
- * @param val     [in]  the value is copied; NULL: the key is removed
+ * @param val     [in]  the value, which is copied; NULL: remove the key
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  no such type
@@ -196,7 +196,7 @@ ABT_API_PUBLIC int ABT_pool_config_set(ABT_pool_config config, int key,
  * Get the value of a key of a pool configuration.
  *
  * @param config  [in]  the configuration
- * @param key     [in]  as it was set
+ * @param key     [in]  the key
  * @param type    [out]  may be NULL
  * @param val     [out]  room for an int, a double or a pointer; may be NULL
  * Owns:      nothing changes hands.
@@ -219,7 +219,7 @@ ABT_API_PUBLIC int ABT_pool_config_get(
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
- *            ABT_ERR_OTHER  the pool's function created none
+ *            ABT_ERR_OTHER  the pool's function created no unit
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

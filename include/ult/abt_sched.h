@@ -12,17 +12,17 @@ extern "C" {
 /**
  * Create a user-defined scheduler.
  *
- * @param def        [in]  its functions; only read during the call
- * @param num_pools  [in]  how many
- * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
- *                         them: new pools
+ * @param def        [in]  the functions; only read during the call
+ * @param num_pools  [in]  number of pools
+ * @param pools      [in]  its pools in order; a new pool for each
+ *                         ABT_POOL_NULL; NULL: new pools only
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; passed to the
  *                         definition's init
  * @param newsched   [out]  the scheduler
  * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
  *            is automatic.
  * Errors:    ABT_ERR_INV_ARG  newsched is NULL
- *            ABT_ERR_INV_ARG  def, its run or free is NULL, or num_pools is
+ *            ABT_ERR_INV_ARG  def or its function run is NULL, or num_pools is
  *              negative
  *            ABT_ERR_MEM  no memory
  *            and the errors of the definition's init
@@ -36,12 +36,12 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
 /**
  * Create a built-in scheduler.
  *
- * All of them sleep while nothing is ready.
+ * All built-in schedulers sleep while nothing is ready.
  *
- * @param predef     [in]  which one
- * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
- * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
- *                         them: new pools
+ * @param predef     [in]  the kind of scheduler
+ * @param num_pools  [in]  number of pools; 0: one new pool
+ * @param pools      [in]  its pools in order; a new pool for each
+ *                         ABT_POOL_NULL; NULL: new pools only
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newsched   [out]  the scheduler
  * Owns:      the caller owns the result; ABT_sched_free() frees it, unless it
@@ -64,7 +64,7 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
  * @param sched  [in,out]  the scheduler; becomes ABT_SCHED_NULL
  * Owns:      the scheduler is consumed.
  * Errors:    ABT_ERR_INV_SCHED  *sched is ABT_SCHED_NULL
- *            ABT_ERR_SCHED  a stream uses it; nothing changed
+ *            ABT_ERR_SCHED  a stream or a pool uses it; nothing changed
  * Threads:   one thread, when no other uses the scheduler.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -89,14 +89,14 @@ ABT_API_PUBLIC int ABT_sched_get_num_pools(ABT_sched sched, int *num_pools);
  * Get the pools of a scheduler, or some of them.
  *
  * @param sched      [in]  the scheduler
- * @param max_pools  [in]  how many at most
- * @param idx        [in]  index of the first one
+ * @param max_pools  [in]  number of pools to get
+ * @param idx        [in]  index of the first pool
  * @param pools      [out]  array of `max_pools`
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  pools is NULL
- *            ABT_ERR_INV_ARG  idx or max_pools is negative, or there are fewer
- *              pools
+ *            ABT_ERR_INV_ARG  idx or max_pools is negative, or the scheduler
+ *              has fewer than idx + max_pools pools
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -136,8 +136,8 @@ ABT_API_PUBLIC int ABT_sched_get_total_size(ABT_sched sched, size_t *size);
 /**
  * Ask a scheduler to end when its pools are empty.
  *
- * It sees the request in its next ABT_sched_has_to_stop(); if it sleeps, it is
- * woken.
+ * The scheduler sees the request in its next ABT_sched_has_to_stop(); a
+ * scheduler that sleeps is woken.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
@@ -151,8 +151,8 @@ ABT_API_PUBLIC int ABT_sched_finish(ABT_sched sched);
 /**
  * Ask a scheduler to end at once; its threads stay in their pools.
  *
- * It sees the request in its next ABT_sched_has_to_stop(); if it sleeps, it is
- * woken.
+ * The scheduler sees the request in its next ABT_sched_has_to_stop(); a
+ * scheduler that sleeps is woken.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
@@ -171,7 +171,7 @@ ABT_API_PUBLIC int ABT_sched_exit(ABT_sched sched);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
  *            ABT_ERR_INV_ARG  stop is NULL
- * Threads:   the stream that runs it; never blocks.
+ * Threads:   the stream that runs the scheduler; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -224,7 +224,7 @@ ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
  * Read the first values of a configuration of a scheduler.
  *
  * @param config    [in]  the configuration
- * @param num_vars  [in]  how many
+ * @param num_vars  [in]  number of values
  * @param ...       [out]  addresses for the values of index 0, 1 ...; NULL is
  *                         skipped, and so is a value that was not set
  * Owns:      nothing changes hands.
@@ -243,7 +243,7 @@ ABT_API_PUBLIC int ABT_sched_config_read(
  * @param config  [in]  the configuration
  * @param idx     [in]  of an ABT_sched_config_var
  * @param type    [in]  of the value
- * @param val     [in]  the value is copied; NULL: it is removed
+ * @param val     [in]  the value, which is copied; NULL: remove the value
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
  *            ABT_ERR_INV_ARG  no such type
@@ -259,12 +259,12 @@ ABT_API_PUBLIC int ABT_sched_config_set(ABT_sched_config config, int idx,
  * Read a value of a configuration of a scheduler.
  *
  * @param config  [in]  the configuration
- * @param idx     [in]  as it was set
+ * @param idx     [in]  index of the value
  * @param type    [out]  may be NULL
  * @param val     [out]  room for an int, a double or a pointer; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
- *            ABT_ERR_INV_ARG  it was not set
+ *            ABT_ERR_INV_ARG  the value was not set
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

@@ -10,14 +10,14 @@ extern "C" {
 #endif
 
 /**
- * Register a callback for events of threads.
+ * Not available: register a callback for events of threads.
  *
  * @param cb_func     [in]  not called
  * @param event_mask  [in]  of ABT_TOOL_EVENT_THREAD_*
  * @param user_arg    [in]  not used
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_FEATURE_NA  always; ABT_INFO_QUERY_KIND_ENABLED_TOOL says
- *              so
+ * Errors:    ABT_ERR_FEATURE_NA  always; ABT_INFO_QUERY_KIND_ENABLED_TOOL is
+ *              false
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as an Argobots 1.2 that was built without tools.
@@ -26,7 +26,7 @@ ABT_API_PUBLIC int ABT_tool_register_thread_callback(
     ABT_tool_thread_callback_fn cb_func, uint64_t event_mask, void *user_arg);
 
 /**
- * Get details of an event.
+ * Not available: get details of an event.
  *
  * @param context     [in]  not used
  * @param event       [in]  not used

@@ -8,11 +8,11 @@
 
 #include "abt_errors.h"
 
-/* Version of Argobots whose API is offered. */
+/* The version of Argobots whose API these headers declare. */
 #define ABT_VERSION    "1.2"
 #define ABT_NUMVERSION 10200300
 
-/* Computes such a number from its parts. */
+/* ABT_CALC_VERSION() computes a number like ABT_NUMVERSION from its parts. */
 #define ABT_RELEASE_TYPE_ALPHA 0
 #define ABT_RELEASE_TYPE_BETA  1
 #define ABT_RELEASE_TYPE_RC    2
@@ -49,7 +49,7 @@ typedef struct ABT_barrier_opaque *ABT_barrier;
 typedef struct ABT_timer_opaque *ABT_timer;
 typedef struct ABT_tool_context_opaque *ABT_tool_context;
 typedef struct ABT_pool_def ABT_pool_def;
-typedef ABT_pool_def *ABT_pool_user_def; /* created, or an address */
+typedef ABT_pool_def *ABT_pool_user_def; /* see ABT_pool_create() */
 
 typedef uint64_t ABT_unit_id;
 typedef uint64_t ABT_thread_id;
@@ -108,7 +108,7 @@ typedef enum ABT_unit_type {
 typedef enum ABT_sched_predef {
     ABT_SCHED_DEFAULT,    /* ABT_SCHED_BASIC_WAIT */
     ABT_SCHED_BASIC,      /* runs its pools in turn */
-    ABT_SCHED_PRIO,       /* runs a pool only if those before it are empty */
+    ABT_SCHED_PRIO,       /* runs a pool only if all pools before are empty */
     ABT_SCHED_RANDWS,     /* runs its first pool, else steals from another */
     ABT_SCHED_BASIC_WAIT, /* runs its pools in turn */
 } ABT_sched_predef;
@@ -130,8 +130,8 @@ typedef enum ABT_pool_kind {
     ABT_POOL_FIFO,
     ABT_POOL_FIFO_WAIT,
     ABT_POOL_RANDWS, /* owners pop at one end, other streams at the other */
-    /* Ours: threads that have run before are popped first; the thread that was
-     * created first is popped first. */
+    /* Ours. Popped first are: threads that have run before (PRIO_WAIT); the
+     * thread that was created first (EARLIEST_FIRST). */
     AMALGAM_POOL_PRIO_WAIT,
     AMALGAM_POOL_EARLIEST_FIRST,
 } ABT_pool_kind;
@@ -144,8 +144,8 @@ typedef enum ABT_pool_access {
     ABT_POOL_ACCESS_MPMC,
 } ABT_pool_access;
 
-/* Reason of a call of a user-defined pool: bits, at most one of each group, to
- * be tested with masks. */
+/* Why a function of a user-defined pool is called: bits, at most one of each
+ * group (PRIO, OWNER, OP). */
 #define ABT_POOL_CONTEXT_PRIO_DEFAULT              ((ABT_pool_context)0x0)
 #define ABT_POOL_CONTEXT_PRIO_HIGH                 ((ABT_pool_context)0x1)
 #define ABT_POOL_CONTEXT_PRIO_LOW                  ((ABT_pool_context)0x2)
@@ -185,7 +185,7 @@ typedef void (*ABT_pool_user_push_many_fn)(ABT_pool pool, const ABT_unit *units,
 typedef void (*ABT_pool_user_print_all_fn)(
     ABT_pool pool, void *arg, void (*print_fn)(void *, ABT_thread));
 
-/* The same in the older form, for ABT_pool_def. */
+/* Functions of a user-defined pool in the older form, for ABT_pool_def. */
 typedef ABT_unit_type (*ABT_unit_get_type_fn)(ABT_unit unit);
 typedef ABT_thread (*ABT_unit_get_thread_fn)(ABT_unit unit);
 typedef ABT_task (*ABT_unit_get_task_fn)(ABT_unit unit);
@@ -265,24 +265,24 @@ typedef struct ABT_sched_config_var {
 extern "C" {
 #endif
 
-/* In this order: the end of a list; the access of pools that are created (an
- * ABT_pool_access); whether the scheduler is freed with its stream; how often
- * it checks for events, without effect. */
+/* Configuration of a scheduler. end: ends a list; access: ABT_pool_access of
+ * new pools; automatic: whether the scheduler is freed with its stream; freq:
+ * how often a scheduler checks for events, without effect. */
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_var_end;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_access;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_automatic;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_basic_freq;
 
-/* Whether the pool is freed with its last scheduler. */
+/* Configuration of a pool: whether it is freed with its last scheduler. */
 extern ABT_API_PUBLIC const ABT_pool_config_var ABT_pool_config_automatic;
 
 #ifdef __cplusplus
 }
 #endif
 
-/* Memory of an object that need not be created: an initialiser sets it, the
- * program uses it by its handle, and never frees it. The first word has the
- * kind of the object, the rest is initially zero. */
+/* Memory of an object that need not be created: an initialiser sets the memory,
+ * the program uses the handle of the memory, and never frees the object. The
+ * first word is the kind of the object, the rest is initially zero. */
 typedef struct ABT_mutex_memory {
     uint64_t kind; /* 1: recursive */
     uint64_t state[9];
@@ -317,7 +317,7 @@ typedef struct ABT_eventual_memory {
 #define ABT_EVENTUAL_MEMORY_GET_HANDLE(memory) ((ABT_eventual)(void *)(memory))
 
 /* Values of ABT_info_query_config(). The type is ABT_bool unless a comment
- * names another one. */
+ * names another type. */
 typedef enum ABT_info_query_kind {
     ABT_INFO_QUERY_KIND_ENABLED_DEBUG,
     ABT_INFO_QUERY_KIND_ENABLED_PRINT_ERRNO,

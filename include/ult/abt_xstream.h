@@ -12,13 +12,13 @@ extern "C" {
 /**
  * Create an execution stream.
  *
- * @param sched       [in]  its scheduler; ABT_SCHED_NULL: a new basic_wait
+ * @param sched       [in]  the scheduler; ABT_SCHED_NULL: a new basic_wait
  *                          scheduler with a new pool
  * @param newxstream  [out]  the stream
  * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
  *            stream owns the scheduler.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
- *            ABT_ERR_SCHED  a stream uses it already
+ *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
@@ -32,10 +32,10 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
 /**
  * Create an execution stream with a built-in scheduler.
  *
- * @param predef      [in]  which one
- * @param num_pools   [in]  how many; 0: as many new ones as the kind needs
- * @param pools       [in]  its pools in order; NULL, or ABT_POOL_NULL among
- *                          them: new pools
+ * @param predef      [in]  the kind of scheduler
+ * @param num_pools   [in]  number of pools; 0: one new pool
+ * @param pools       [in]  its pools in order; a new pool for each
+ *                          ABT_POOL_NULL; NULL: new pools only
  * @param config      [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newxstream  [out]  the stream
  * Owns:      the caller owns the result; ABT_xstream_free() frees it.
@@ -63,7 +63,7 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
  * Owns:      the caller owns the result; ABT_xstream_free() frees it. The
  *            stream owns the scheduler.
  * Errors:    ABT_ERR_INV_ARG  newxstream is NULL
- *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
+ *            ABT_ERR_INV_XSTREAM_RANK  rank is negative, or in use
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
@@ -82,7 +82,7 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_XSTREAM_STATE  it has not ended
+ *            ABT_ERR_XSTREAM_STATE  the stream has not ended
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -96,7 +96,7 @@ ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
  * @param xstream  [in,out]  the stream; becomes ABT_XSTREAM_NULL
  * Owns:      the stream is consumed, and its scheduler if that is automatic.
  * Errors:    ABT_ERR_INV_XSTREAM  *xstream is ABT_XSTREAM_NULL
- *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
+ *            ABT_ERR_INV_XSTREAM  the stream is primary, or the caller's
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -104,13 +104,13 @@ ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_xstream_free(ABT_xstream *xstream);
 
 /**
- * Wait until a stream has run all the threads of its pools that no other
- * stream runs.
+ * Wait until a stream has run all threads of its pools, except those that
+ * another stream runs.
  *
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_XSTREAM  it is the primary one, or that of the caller
+ *            ABT_ERR_INV_XSTREAM  the stream is primary, or the caller's
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -120,11 +120,11 @@ ABT_API_PUBLIC int ABT_xstream_join(ABT_xstream xstream);
 /**
  * End the caller's stream, and the calling thread.
  *
- * Its other threads stay in their pools.
+ * Other threads stay in the pools of the stream.
  *
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  the caller is on no stream, or on the
- *              primary one
+ *              primary stream
  * Threads:   a user-level thread; does not return.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -132,12 +132,12 @@ ABT_API_PUBLIC int ABT_xstream_join(ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_xstream_exit(void);
 
 /**
- * Ask a stream to end when its running thread next leaves it.
+ * Ask a stream to end when the thread that it runs next leaves it.
  *
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_XSTREAM  it is the primary one
+ *            ABT_ERR_INV_XSTREAM  the stream is primary
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -150,8 +150,8 @@ ABT_API_PUBLIC int ABT_xstream_cancel(ABT_xstream xstream);
  * @param xstream  [out]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  xstream is NULL
- *            ABT_ERR_INV_XSTREAM  the caller is on none; ABT_XSTREAM_NULL was
- *              written
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream;
+ *              ABT_XSTREAM_NULL was written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -164,7 +164,7 @@ ABT_API_PUBLIC int ABT_xstream_self(ABT_xstream *xstream);
  * @param rank  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  rank is NULL
- *            ABT_ERR_INV_XSTREAM  the caller is on none
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -178,8 +178,8 @@ ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
  * @param rank     [in]  from 0
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_INV_XSTREAM_RANK  it is negative, or a stream has it
- *            ABT_ERR_INV_XSTREAM  it is the primary one
+ *            ABT_ERR_INV_XSTREAM_RANK  rank is negative, or in use
+ *            ABT_ERR_INV_XSTREAM  the stream is primary
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -187,7 +187,7 @@ ABT_API_PUBLIC int ABT_xstream_self_rank(int *rank);
 ABT_API_PUBLIC int ABT_xstream_set_rank(ABT_xstream xstream, int rank);
 
 /**
- * Get the rank of a stream; the primary one has 0.
+ * Get the rank of a stream; the primary stream has 0.
  *
  * @param xstream  [in]  the stream
  * @param rank     [out]  the result
@@ -204,18 +204,18 @@ ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
  * Replace the scheduler of a stream.
  *
  * Ready and blocked threads of automatic pools that no scheduler has any more
- * move to the first pool of the new one.
+ * move to the first pool of the new scheduler.
  *
- * @param xstream  [in]  the caller's stream, or one that has ended
+ * @param xstream  [in]  the caller's stream, or a stream that has ended
  * @param sched    [in]  the new scheduler; ABT_SCHED_NULL: a new basic_wait
  *                       scheduler with a new pool
- * Owns:      the stream owns the scheduler; the former one is freed if it is
+ * Owns:      the stream owns the scheduler; the former scheduler is freed if
  *            automatic.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
+ *            ABT_ERR_XSTREAM_STATE  the stream runs, and is not the caller's
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream; any, if it has ended.
+ * Threads:   a user-level thread of the stream; any thread if that has ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -223,20 +223,20 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
     ABT_xstream xstream, ABT_sched sched);
 
 /**
- * Replace the scheduler of a stream by a built-in one.
+ * Replace the scheduler of a stream by a built-in scheduler.
  *
  * @param xstream    [in]  the stream
- * @param predef     [in]  which one
- * @param num_pools  [in]  how many; 0: as many new ones as the kind needs
- * @param pools      [in]  its pools in order; NULL, or ABT_POOL_NULL among
- *                         them: new pools
+ * @param predef     [in]  the kind of scheduler
+ * @param num_pools  [in]  number of pools; 0: one new pool
+ * @param pools      [in]  its pools in order; a new pool for each
+ *                         ABT_POOL_NULL; NULL: new pools only
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_SCHED_PREDEF  no such scheduler
  *            ABT_ERR_INV_ARG  num_pools is negative
- *            ABT_ERR_XSTREAM_STATE  it runs, and is not the caller's
+ *            ABT_ERR_XSTREAM_STATE  the stream runs, and is not the caller's
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream; any, if it has ended.
+ * Threads:   a user-level thread of the stream; any thread if that has ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -262,7 +262,7 @@ ABT_API_PUBLIC int ABT_xstream_get_main_sched(
  * Get the pools of the scheduler of a stream.
  *
  * @param xstream    [in]  the stream
- * @param max_pools  [in]  how many at most
+ * @param max_pools  [in]  room of the array
  * @param pools      [out]  array of `max_pools`; elements beyond the last pool
  *                          are not written
  * Owns:      the results are borrowed from the stream.
@@ -352,13 +352,13 @@ ABT_API_PUBLIC int ABT_xstream_run_unit(ABT_unit unit, ABT_pool pool);
 /**
  * Let a scheduler check for requests to its stream.
  *
- * Argobots requires that schedulers call it now and then; here it is optional,
- * because ABT_sched_has_to_stop() checks, too.
+ * Argobots requires that schedulers call this function now and then; here the
+ * function does nothing, because ABT_sched_has_to_stop() checks.
  *
  * @param sched  [in]  the scheduler
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED  sched is NULL
- * Threads:   the stream that runs it; never blocks.
+ * Threads:   the stream that runs the scheduler; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -372,7 +372,7 @@ ABT_API_PUBLIC int ABT_xstream_check_events(ABT_sched sched);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_CPUID  the process may not run on that core
- *            ABT_ERR_FEATURE_NA  the system cannot bind
+ *            ABT_ERR_FEATURE_NA  the system cannot bind, or ABT_SET_AFFINITY=0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -387,7 +387,7 @@ ABT_API_PUBLIC int ABT_xstream_set_cpubind(ABT_xstream xstream, int cpuid);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  cpuid is NULL
- *            ABT_ERR_FEATURE_NA  the system cannot tell
+ *            ABT_ERR_FEATURE_NA  the system cannot tell, or ABT_SET_AFFINITY=0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -398,15 +398,15 @@ ABT_API_PUBLIC int ABT_xstream_get_cpubind(ABT_xstream xstream, int *cpuid);
  * Bind a stream to several cores.
  *
  * @param xstream     [in]  the stream
- * @param num_cpuids  [in]  how many; 0: all cores that the process may use
+ * @param num_cpuids  [in]  number of cores; 0: all that the process may use
  * @param cpuids      [in]  numbers of cores in the OS
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  num_cpuids is negative, or cpuids is NULL and
  *              num_cpuids is not 0
- *            ABT_ERR_CPUID  the process may not run on one of them; nothing
- *              changed
- *            ABT_ERR_FEATURE_NA  the system cannot bind
+ *            ABT_ERR_CPUID  the process may run on none of these cores;
+ *              nothing changed
+ *            ABT_ERR_FEATURE_NA  the system cannot bind, or ABT_SET_AFFINITY=0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -418,15 +418,15 @@ ABT_API_PUBLIC int ABT_xstream_set_affinity(
  * Get the cores on which a stream may run.
  *
  * @param xstream     [in]  the stream
- * @param max_cpuids  [in]  how many at most
+ * @param max_cpuids  [in]  room of the array
  * @param cpuids      [out]  array of `max_cpuids`; may be NULL if that is 0
- * @param num_cpuids  [out]  how many there are, also if more than max_cpuids;
- *                           may be NULL
+ * @param num_cpuids  [out]  number of cores, also if above max_cpuids; may be
+ *                           NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  max_cpuids is negative, or cpuids is NULL and
  *              max_cpuids is not 0
- *            ABT_ERR_FEATURE_NA  the system cannot tell
+ *            ABT_ERR_FEATURE_NA  the system cannot tell, or ABT_SET_AFFINITY=0
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -445,8 +445,7 @@ ABT_API_PUBLIC int ABT_xstream_get_affinity(
  *            ABT_ERR_MEM  no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Argobots 1.2, but a waiting thread lets others of its stream
- *            run.
+ * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_barrier_create(
     uint32_t num_waiters, ABT_xstream_barrier *newbarrier);
@@ -457,7 +456,8 @@ ABT_API_PUBLIC int ABT_xstream_barrier_create(
  * @param barrier  [in,out]  the barrier; becomes ABT_XSTREAM_BARRIER_NULL
  * Owns:      the barrier is consumed.
  * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  *barrier is ABT_XSTREAM_BARRIER_NULL
- * Threads:   one thread, when no other waits at it.
+ *            ABT_ERR_XSTREAM_BARRIER  a thread waits; nothing changed
+ * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
@@ -469,10 +469,9 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
  * @param barrier  [in]  the barrier
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM_BARRIER  barrier is NULL
- * Threads:   waits; other user-level threads of the stream run meanwhile.
+ * Threads:   waits, and blocks the stream of the caller meanwhile.
  * Undefined: the object freed during the call.
- * Source:    as Argobots 1.2, but a waiting thread lets others of its stream
- *            run.
+ * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
 
@@ -480,7 +479,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
  * Run a thread that a scheduler popped, until it yields, blocks or ends.
  *
  * @param thread  [in]  the thread
- * @param pool    [in]  its pool from now on; ABT_POOL_NULL: its former pool
+ * @param pool    [in]  becomes the pool of the thread, unless ABT_POOL_NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream

@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-struct timespec; /* which <time.h> of strict C99 does not declare */
+struct timespec; /* not declared by <time.h> of strict C99 */
 
 /**
  * Create an eventual, which passes one value to all threads that wait for it.
  *
- * @param nbytes       [in]  size of its value; 0: it has none
+ * @param nbytes       [in]  size of the value; 0: no value
  * @param neweventual  [out]  the eventual
  * Owns:      the caller owns the result; ABT_eventual_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  neweventual is NULL
@@ -34,7 +34,7 @@ ABT_API_PUBLIC int ABT_eventual_create(int nbytes, ABT_eventual *neweventual);
  * @param eventual  [in,out]  the eventual; becomes ABT_EVENTUAL_NULL
  * Owns:      the eventual and its value are consumed.
  * Errors:    ABT_ERR_INV_EVENTUAL  *eventual is ABT_EVENTUAL_NULL
- *            ABT_ERR_EVENTUAL  a thread waits for it; nothing changed
+ *            ABT_ERR_EVENTUAL  a thread waits; nothing changed
  * Threads:   one thread, when no other uses the eventual.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -45,7 +45,7 @@ ABT_API_PUBLIC int ABT_eventual_free(ABT_eventual *eventual);
  * Wait until an eventual is set.
  *
  * @param eventual  [in]  the eventual
- * @param value     [out]  its value, or NULL if it has none; may be NULL
+ * @param value     [out]  the value; NULL if nbytes was 0; may be NULL
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
  *            ABT_ERR_EVENTUAL  a tasklet would have to wait
@@ -59,7 +59,7 @@ ABT_API_PUBLIC int ABT_eventual_wait(ABT_eventual eventual, void **value);
  * Wait until an eventual is set, or until a deadline.
  *
  * @param eventual  [in]  the eventual
- * @param value     [out]  its value, or NULL if it has none; may be NULL
+ * @param value     [out]  the value; NULL if nbytes was 0; may be NULL
  * @param abstime   [in]  the deadline, by CLOCK_REALTIME
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
@@ -78,7 +78,7 @@ ABT_API_PUBLIC int ABT_eventual_timedwait(
  * Tell whether an eventual is set.
  *
  * @param eventual  [in]  the eventual
- * @param value     [out]  its value, if it is; may be NULL
+ * @param value     [out]  the value, if set; may be NULL
  * @param is_ready  [out]  the result
  * Owns:      the value is borrowed from the eventual.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
@@ -94,11 +94,11 @@ ABT_API_PUBLIC int ABT_eventual_test(
  * Set an eventual, and wake all threads that wait for it.
  *
  * @param eventual  [in]  the eventual
- * @param value     [in]  copied; may be NULL if it has none
- * @param nbytes    [in]  at most the `nbytes` of its creation
+ * @param value     [in]  copied; may be NULL if nbytes is 0
+ * @param nbytes    [in]  at most the `nbytes` of ABT_eventual_create()
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_EVENTUAL  eventual is NULL
- *            ABT_ERR_EVENTUAL  it is set already; nothing changed
+ *            ABT_ERR_EVENTUAL  the eventual is set already; nothing changed
  *            ABT_ERR_INV_ARG  nbytes is negative or too large, or value is
  *              NULL and nbytes is not 0
  * Threads:   any thread; never blocks.
@@ -123,7 +123,7 @@ ABT_API_PUBLIC int ABT_eventual_reset(ABT_eventual eventual);
 /**
  * Create a future, which waits for several values.
  *
- * @param num_compartments  [in]  number of values that make it ready
+ * @param num_compartments  [in]  number of values until the future is ready
  * @param cb_func           [in]  called with all values by the thread that sets
  *                                the last one; may be NULL
  * @param newfuture         [out]  the future
@@ -143,7 +143,7 @@ ABT_API_PUBLIC int ABT_future_create(uint32_t num_compartments,
  * @param future  [in,out]  the future; becomes ABT_FUTURE_NULL
  * Owns:      the future is consumed; the values stay the program's.
  * Errors:    ABT_ERR_INV_FUTURE  *future is ABT_FUTURE_NULL
- *            ABT_ERR_FUTURE  a thread waits for it; nothing changed
+ *            ABT_ERR_FUTURE  a thread waits; nothing changed
  * Threads:   one thread, when no other uses the future.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -178,7 +178,7 @@ ABT_API_PUBLIC int ABT_future_wait(ABT_future future);
 ABT_API_PUBLIC int ABT_future_test(ABT_future future, ABT_bool *is_ready);
 
 /**
- * Set one value of a future; the last one wakes all threads that wait.
+ * Set one value of a future; the last value wakes all threads that wait.
  *
  * @param future  [in]  the future
  * @param value   [in]  not interpreted

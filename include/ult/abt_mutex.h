@@ -43,9 +43,9 @@ ABT_API_PUBLIC int ABT_mutex_create_with_attr(
  * @param mutex  [in,out]  the mutex; becomes ABT_MUTEX_NULL
  * Owns:      the mutex is consumed.
  * Errors:    ABT_ERR_INV_MUTEX  *mutex is ABT_MUTEX_NULL
- *            ABT_ERR_MUTEX  a thread waits for it; nothing changed
+ *            ABT_ERR_MUTEX  a thread waits; nothing changed
  * Threads:   one thread, when no other uses the mutex.
- * Undefined: a thread holds it.
+ * Undefined: a thread holds the mutex.
  * Source:    as Argobots 1.2.
  */
 ABT_API_PUBLIC int ABT_mutex_free(ABT_mutex *mutex);
@@ -92,7 +92,7 @@ ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX_LOCKED another thread holds it
+ *            ABT_ERR_MUTEX_LOCKED  another thread holds the mutex
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -107,7 +107,7 @@ ABT_API_PUBLIC int ABT_mutex_trylock(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
- * Source:    as Argobots 1.2, but it spins for a limited time.
+ * Source:    as Argobots 1.2, but spins for a limited time.
  */
 ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
 
@@ -119,7 +119,7 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
  *            ABT_ERR_MUTEX  no thread holds the mutex
  *            ABT_ERR_INV_THREAD  the mutex is recursive, and the caller does
- *              not hold it
+ *              not hold the mutex
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -127,13 +127,13 @@ ABT_API_PUBLIC int ABT_mutex_spinlock(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_unlock(ABT_mutex mutex);
 
 /**
- * Unlock a mutex, and let other threads of the stream run.
+ * Unlock a mutex, as ABT_mutex_unlock() does.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
- * Threads:   any thread; a user-level thread yields.
+ *            ABT_ERR_MUTEX, ABT_ERR_INV_THREAD  as for ABT_mutex_unlock()
+ * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -145,7 +145,7 @@ ABT_API_PUBLIC int ABT_mutex_unlock_se(ABT_mutex mutex);
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX  as for ABT_mutex_unlock()
+ *            ABT_ERR_MUTEX, ABT_ERR_INV_THREAD  as for ABT_mutex_unlock()
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -183,7 +183,7 @@ ABT_API_PUBLIC int ABT_mutex_equal(
 ABT_API_PUBLIC int ABT_mutex_get_attr(ABT_mutex mutex, ABT_mutex_attr *attr);
 
 /**
- * Create attributes of mutexes with their defaults: not recursive.
+ * Create mutex attributes with the default: not recursive.
  *
  * @param newattr  [out]  the attributes
  * Owns:      the caller owns the result; ABT_mutex_attr_free() frees it.
@@ -209,10 +209,10 @@ ABT_API_PUBLIC int ABT_mutex_attr_create(ABT_mutex_attr *newattr);
 ABT_API_PUBLIC int ABT_mutex_attr_free(ABT_mutex_attr *attr);
 
 /**
- * Choose whether the owner of a mutex with these attributes may lock it again.
+ * Choose whether the holder of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
- * @param recursive  [in]  ABT_TRUE: it may
+ * @param recursive  [in]  ABT_TRUE: yes
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
@@ -223,7 +223,7 @@ ABT_API_PUBLIC int ABT_mutex_attr_set_recursive(
     ABT_mutex_attr attr, ABT_bool recursive);
 
 /**
- * Tell whether the owner of a mutex with these attributes may lock it again.
+ * Tell whether the holder of a mutex with these attributes may lock it again.
  *
  * @param attr       [in]  the attributes
  * @param recursive  [out]  the result

@@ -15,7 +15,7 @@ extern "C" {
  * @param xstream  [out]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  xstream is NULL
- *            ABT_ERR_INV_XSTREAM  the caller is on none
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -28,7 +28,7 @@ ABT_API_PUBLIC int ABT_self_get_xstream(ABT_xstream *xstream);
  * @param rank  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  rank is NULL
- *            ABT_ERR_INV_XSTREAM  the caller is on none
+ *            ABT_ERR_INV_XSTREAM  the caller is on no stream
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -61,7 +61,7 @@ ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
  */
 ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 
-/* The same for tasklets. */
+/* Names of these two functions for tasklets. */
 #define ABT_self_get_task    ABT_self_get_thread
 #define ABT_self_get_task_id ABT_self_get_thread_id
 
@@ -253,13 +253,13 @@ ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
 ABT_API_PUBLIC int ABT_self_yield(void);
 
 /**
- * Switch to a ready thread; the caller is pushed into its own pool.
+ * Switch to a ready thread; push the caller into its pool.
  *
- * @param thread  [in]  in its pool, or popped from it
+ * @param thread  [in]  the thread, in its pool or popped
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not ready
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not ready
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -267,13 +267,13 @@ ABT_API_PUBLIC int ABT_self_yield(void);
 ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
 
 /**
- * Switch to a suspended thread; the caller is pushed into its own pool.
+ * Switch to a suspended thread; push the caller into its pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not suspended
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not suspended
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -295,11 +295,11 @@ ABT_API_PUBLIC int ABT_self_suspend(void);
 /**
  * Suspend the calling thread, and switch to a ready thread.
  *
- * @param thread  [in]  in its pool, or popped from it
+ * @param thread  [in]  the thread, in its pool or popped
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not ready
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not ready
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -313,7 +313,7 @@ ABT_API_PUBLIC int ABT_self_suspend_to(ABT_thread thread);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not suspended
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not suspended
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -324,8 +324,8 @@ ABT_API_PUBLIC int ABT_self_resume_suspend_to(ABT_thread thread);
  * End the calling thread.
  *
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is none, or
- *              the primary one
+ * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
+ *              user-level thread, or is the primary thread
  * Threads:   a user-level thread; does not return.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -335,12 +335,12 @@ ABT_API_PUBLIC int ABT_self_exit(void);
 /**
  * End the calling thread, and switch to a ready thread.
  *
- * @param thread  [in]  in its pool, or popped from it
+ * @param thread  [in]  the thread, in its pool or popped
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not ready; the caller is
- *              the primary one
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not ready; or the
+ *              caller is the primary thread
  * Threads:   a user-level thread; does not return.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -354,8 +354,8 @@ ABT_API_PUBLIC int ABT_self_exit_to(ABT_thread thread);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not suspended; the
- *              caller is the primary one
+ *            ABT_ERR_INV_THREAD  thread is the caller, or not suspended; or
+ *              the caller is the primary thread
  * Threads:   a user-level thread; does not return.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

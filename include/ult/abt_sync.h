@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-struct timespec; /* which <time.h> of strict C99 does not declare */
+struct timespec; /* not declared by <time.h> of strict C99 */
 
 /**
  * Create a condition variable.
@@ -31,7 +31,7 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
  * @param cond  [in,out]  the condition; becomes ABT_COND_NULL
  * Owns:      the condition is consumed.
  * Errors:    ABT_ERR_INV_COND  *cond is ABT_COND_NULL
- *            ABT_ERR_COND  a thread waits for it; nothing changed
+ *            ABT_ERR_COND  a thread waits; nothing changed
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -42,7 +42,7 @@ ABT_API_PUBLIC int ABT_cond_free(ABT_cond *cond);
  * Unlock a mutex, wait for a signal, and lock the mutex again.
  *
  * @param cond   [in]  the condition
- * @param mutex  [in]  the caller holds it; the same one for all waiting threads
+ * @param mutex  [in]  held by the caller; one mutex for all waiting threads
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_COND  cond is NULL
  *            ABT_ERR_INV_MUTEX  mutex is NULL
@@ -60,7 +60,7 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  * Unlock a mutex, wait for a signal until a deadline, and lock the mutex again.
  *
  * @param cond     [in]  the condition
- * @param mutex    [in]  the caller holds it; the same one for all waiting
+ * @param mutex    [in]  held by the caller; one mutex for all waiting
  *                       threads
  * @param abstime  [in]  the deadline, by CLOCK_REALTIME
  * Owns:      nothing changes hands.
@@ -122,7 +122,7 @@ ABT_API_PUBLIC int ABT_rwlock_create(ABT_rwlock *newrwlock);
  * @param rwlock  [in,out]  the lock; becomes ABT_RWLOCK_NULL
  * Owns:      the lock is consumed.
  * Errors:    ABT_ERR_INV_RWLOCK  *rwlock is ABT_RWLOCK_NULL
- *            ABT_ERR_RWLOCK  a thread waits for it; nothing changed
+ *            ABT_ERR_RWLOCK  a thread waits; nothing changed
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -161,7 +161,7 @@ ABT_API_PUBLIC int ABT_rwlock_wrlock(ABT_rwlock rwlock);
  * @param rwlock  [in]  the lock
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_RWLOCK  rwlock is NULL
- *            ABT_ERR_RWLOCK  no thread holds it
+ *            ABT_ERR_RWLOCK  no thread holds the lock
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

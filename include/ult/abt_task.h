@@ -13,9 +13,9 @@ extern "C" {
  * Create a tasklet, ready in a pool.
  *
  * @param pool       [in]  the pool
- * @param task_func  [in]  its function
- * @param arg        [in]  passed to it
- * @param newtask    [out]  NULL: it is unnamed, and freed when it ends
+ * @param task_func  [in]  the function of the tasklet
+ * @param arg        [in]  passed to the function
+ * @param newtask    [out]  NULL: the tasklet is unnamed, freed when it ends
  * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  task_func is NULL
@@ -31,8 +31,8 @@ ABT_API_PUBLIC int ABT_task_create(
  * Create a tasklet, ready in the first pool of a stream.
  *
  * @param xstream    [in]  the stream
- * @param task_func  [in]  its function
- * @param arg        [in]  passed to it
+ * @param task_func  [in]  the function of the tasklet
+ * @param arg        [in]  passed to the function
  * @param newtask    [out]  as for ABT_task_create()
  * Owns:      the caller owns the result; ABT_task_free() frees it.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
@@ -49,13 +49,13 @@ ABT_API_PUBLIC int ABT_task_create_on_xstream(ABT_xstream xstream,
  * Revive a tasklet that has ended, with a new function.
  *
  * @param pool       [in]  the pool
- * @param task_func  [in]  its function
- * @param arg        [in]  passed to it
- * @param task       [in,out]  stays the same
+ * @param task_func  [in]  the function of the tasklet
+ * @param arg        [in]  passed to the function
+ * @param task       [in,out]  the tasklet; its handle stays valid
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  task is NULL
- *            ABT_ERR_INV_TASK  it has not ended
+ *            ABT_ERR_INV_TASK  the tasklet has not ended
  *            ABT_ERR_INV_ARG  task_func is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -106,7 +106,7 @@ ABT_API_PUBLIC int ABT_task_cancel(ABT_task task);
  * @param task  [out]  the tasklet
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  task is NULL
- *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is none;
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is no tasklet;
  *              ABT_TASK_NULL was written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -120,7 +120,7 @@ ABT_API_PUBLIC int ABT_task_self(ABT_task *task);
  * @param id  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  id is NULL
- *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is none
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_TASK  the caller is no tasklet
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -131,7 +131,7 @@ ABT_API_PUBLIC int ABT_task_self_id(ABT_unit_id *id);
  * Get the stream that runs a tasklet, or ran it.
  *
  * @param task     [in]  the tasklet
- * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
+ * @param xstream  [out]  ABT_XSTREAM_NULL: no stream has run it
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  *            ABT_ERR_INV_ARG  xstream is NULL
@@ -187,7 +187,7 @@ ABT_API_PUBLIC int ABT_task_get_last_pool_id(ABT_task task, int *id);
  * Choose whether a tasklet may migrate.
  *
  * @param task  [in]  the tasklet
- * @param flag  [in]  ABT_TRUE: it may
+ * @param flag  [in]  ABT_TRUE: yes
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_TASK  task is NULL
  * Threads:   any thread; never blocks.

@@ -13,14 +13,14 @@ extern "C" {
  * Create a user-level thread, ready in a pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  its function
- * @param arg          [in]  passed to it
+ * @param thread_func  [in]  the function of the thread
+ * @param arg          [in]  passed to the function
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
- * @param newthread    [out]  NULL: it is unnamed, and freed when it ends
+ * @param newthread    [out]  NULL: the thread is unnamed, freed when it ends
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
- *            ABT_ERR_MEM  no memory for it or its stack
+ *            ABT_ERR_MEM  no memory for the thread or its stack
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -29,12 +29,12 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
     void *arg, ABT_thread_attr attr, ABT_thread *newthread);
 
 /**
- * Create a user-level thread, and switch to it at once; the caller is pushed
- * into its own pool.
+ * Create a user-level thread, and switch to that thread at once; the caller is
+ * pushed into the caller's pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  its function
- * @param arg          [in]  passed to it
+ * @param thread_func  [in]  the function of the thread
+ * @param arg          [in]  passed to the function
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
@@ -42,7 +42,7 @@ ABT_API_PUBLIC int ABT_thread_create(ABT_pool pool, void (*thread_func)(void *),
  *            ABT_ERR_INV_ARG  thread_func is NULL
  *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
  *              user-level thread
- *            ABT_ERR_MEM  no memory for it or its stack
+ *            ABT_ERR_MEM  no memory for the thread or its stack
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -55,14 +55,14 @@ ABT_API_PUBLIC int ABT_thread_create_to(ABT_pool pool,
  * Create a user-level thread, ready in the first pool of a stream.
  *
  * @param xstream      [in]  the stream
- * @param thread_func  [in]  its function
- * @param arg          [in]  passed to it
+ * @param thread_func  [in]  the function of the thread
+ * @param arg          [in]  passed to the function
  * @param attr         [in]  may be ABT_THREAD_ATTR_NULL
  * @param newthread    [out]  as for ABT_thread_create()
  * Owns:      the caller owns the result; ABT_thread_free() frees it.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  thread_func is NULL
- *            ABT_ERR_MEM  no memory for it or its stack
+ *            ABT_ERR_MEM  no memory for the thread or its stack
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -74,18 +74,18 @@ ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
 /**
  * Create many user-level threads.
  *
- * @param num_threads       [in]  how many
- * @param pool_list         [in]  a pool for each
- * @param thread_func_list  [in]  a function for each
- * @param arg_list          [in]  an argument for each; NULL: all get NULL
- * @param attr              [in]  for all; without a stack of the program; may
- *                                be ABT_THREAD_ATTR_NULL
- * @param newthread_list    [out]  an array; NULL: they are unnamed
+ * @param num_threads       [in]  number of threads
+ * @param pool_list         [in]  the pool of each thread
+ * @param thread_func_list  [in]  the function of each thread
+ * @param arg_list          [in]  argument of each function; NULL: all get NULL
+ * @param attr              [in]  of all threads; without a stack; may be
+ *                                ABT_THREAD_ATTR_NULL
+ * @param newthread_list    [out]  an array; NULL: the threads are unnamed
  * Owns:      the caller owns the results; ABT_thread_free() frees each.
  * Errors:    ABT_ERR_INV_ARG  a list is NULL, or attr has a stack
  *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; the threads before it
  *              were created
- *            ABT_ERR_MEM  no memory for one; those before it were created
+ *            ABT_ERR_MEM  no memory; the threads before it were created
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -98,13 +98,13 @@ ABT_API_PUBLIC int ABT_thread_create_many(int num_threads, ABT_pool *pool_list,
  * Revive a thread that has ended, with a new function.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  its function
- * @param arg          [in]  passed to it
- * @param thread       [in,out]  stays the same
+ * @param thread_func  [in]  the function of the thread
+ * @param arg          [in]  passed to the function
+ * @param thread       [in,out]  the thread; its handle stays valid
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
- *            ABT_ERR_INV_THREAD  it has not ended
+ *            ABT_ERR_INV_THREAD  the thread has not ended
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
@@ -114,17 +114,17 @@ ABT_API_PUBLIC int ABT_thread_revive(
     ABT_pool pool, void (*thread_func)(void *), void *arg, ABT_thread *thread);
 
 /**
- * Revive a thread that has ended, with a new function, and switch to it at
- * once; the caller is pushed into its own pool.
+ * Revive a thread that has ended, with a new function, and switch to that
+ * thread at once; the caller is pushed into the caller's pool.
  *
  * @param pool         [in]  the pool
- * @param thread_func  [in]  its function
- * @param arg          [in]  passed to it
- * @param thread       [in,out]  stays the same
+ * @param thread_func  [in]  the function of the thread
+ * @param arg          [in]  passed to the function
+ * @param thread       [in,out]  the thread; its handle stays valid
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_ARG  thread is NULL
- *            ABT_ERR_INV_THREAD  it has not ended, or the caller is no
+ *            ABT_ERR_INV_THREAD  the thread has not ended, or the caller is no
  *              user-level thread
  *            ABT_ERR_INV_ARG  thread_func is NULL
  * Threads:   a user-level thread; yields.
@@ -140,7 +140,7 @@ ABT_API_PUBLIC int ABT_thread_revive_to(
  * @param thread  [in,out]  the thread; becomes ABT_THREAD_NULL
  * Owns:      the thread is consumed.
  * Errors:    ABT_ERR_INV_THREAD  *thread is ABT_THREAD_NULL
- *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
+ *            ABT_ERR_INV_THREAD  the thread is primary, unnamed, or the caller
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -150,11 +150,11 @@ ABT_API_PUBLIC int ABT_thread_free(ABT_thread *thread);
 /**
  * Join many threads, and destroy them.
  *
- * @param num_threads  [in]  how many
+ * @param num_threads  [in]  number of threads
  * @param thread_list  [in,out]  ABT_THREAD_NULL is skipped; each becomes
  *                               ABT_THREAD_NULL
  * Owns:      the threads are consumed.
- * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
+ * Errors:    ABT_ERR_INV_ARG  thread_list is NULL; or the first error of a join
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -168,7 +168,7 @@ ABT_API_PUBLIC int ABT_thread_free_many(
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_INV_THREAD  it is the primary one, or the caller
+ *            ABT_ERR_INV_THREAD  the thread is primary, unnamed, or the caller
  *            ABT_ERR_INV_THREAD  it has not ended, and the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
@@ -179,10 +179,10 @@ ABT_API_PUBLIC int ABT_thread_join(ABT_thread thread);
 /**
  * Wait until many threads have ended.
  *
- * @param num_threads  [in]  how many
+ * @param num_threads  [in]  number of threads
  * @param thread_list  [in]  ABT_THREAD_NULL among them is skipped
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_INV_ARG  thread_list is NULL
+ * Errors:    ABT_ERR_INV_ARG  thread_list is NULL; or the first error of a join
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -194,8 +194,8 @@ ABT_API_PUBLIC int ABT_thread_join_many(
  * End the calling thread.
  *
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is none, or
- *              the primary one
+ * Errors:    ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
+ *              user-level thread, or is the primary thread
  * Threads:   a user-level thread; does not return.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -208,7 +208,7 @@ ABT_API_PUBLIC int ABT_thread_exit(void);
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_INV_THREAD  it is the primary one
+ *            ABT_ERR_INV_THREAD  the thread is primary
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -221,8 +221,8 @@ ABT_API_PUBLIC int ABT_thread_cancel(ABT_thread thread);
  * @param thread  [out]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  thread is NULL
- *            ABT_ERR_INV_XSTREAM  the caller is no user-level thread;
- *              ABT_THREAD_NULL was written
+ *            ABT_ERR_INV_XSTREAM, ABT_ERR_INV_THREAD  the caller is no
+ *              user-level thread; ABT_THREAD_NULL was written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -246,7 +246,7 @@ ABT_API_PUBLIC int ABT_thread_self_id(ABT_unit_id *id);
  * Get the stream that runs a thread, or ran it last.
  *
  * @param thread   [in]  the thread
- * @param xstream  [out]  ABT_XSTREAM_NULL: none has yet
+ * @param xstream  [out]  ABT_XSTREAM_NULL: no stream has run it
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  xstream is NULL
@@ -324,7 +324,7 @@ ABT_API_PUBLIC int ABT_thread_get_unit(ABT_thread thread, ABT_unit *unit);
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_MEM  no memory for the unit of a user-defined pool
- *            ABT_ERR_OTHER  the pool's function created none
+ *            ABT_ERR_OTHER  the pool's function created no unit
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -333,13 +333,13 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
     ABT_thread thread, ABT_pool pool);
 
 /**
- * Switch to a ready thread in its pool; the caller is pushed into its own pool.
+ * Switch to a thread that is ready in its pool; push the caller into its pool.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  the caller is on no stream
- *            ABT_ERR_INV_THREAD  it is the caller, or not ready in its pool
+ *            ABT_ERR_INV_THREAD  the thread is the caller, or not in its pool
  * Threads:   a user-level thread; yields.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -363,7 +363,7 @@ ABT_API_PUBLIC int ABT_thread_yield(void);
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_THREAD  it has not suspended itself
+ *            ABT_ERR_THREAD  the thread has not suspended itself
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -373,16 +373,16 @@ ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
 /**
  * Request migration of a thread to a stream.
  *
- * It moves when it next leaves its stream; at once if it is ready.
+ * A ready thread moves at once, any other when it next becomes ready.
  *
  * @param thread   [in]  the thread
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_XSTREAM  xstream is NULL
- *            ABT_ERR_MIGRATION_NA  it may not migrate
- *            ABT_ERR_MIGRATION_TARGET  it belongs to that stream already
- *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ *            ABT_ERR_MIGRATION_NA  the thread may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  the stream has the thread already
+ *            ABT_ERR_INV_THREAD  the thread is primary, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -391,16 +391,16 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_xstream(
     ABT_thread thread, ABT_xstream xstream);
 
 /**
- * Request migration of a thread to the pools of a scheduler.
+ * Request migration of a thread to the first pool of a scheduler.
  *
  * @param thread  [in]  the thread
  * @param sched   [in]  the scheduler
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_SCHED  sched is NULL
- *            ABT_ERR_MIGRATION_NA  it may not migrate
- *            ABT_ERR_MIGRATION_TARGET  it belongs to that scheduler already
- *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ *            ABT_ERR_MIGRATION_NA  the thread may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  the scheduler has the thread already
+ *            ABT_ERR_INV_THREAD  the thread is primary, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -416,9 +416,9 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_sched(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
- *            ABT_ERR_MIGRATION_NA  it may not migrate
- *            ABT_ERR_MIGRATION_TARGET  it belongs to that pool already
- *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ *            ABT_ERR_MIGRATION_NA  the thread may not migrate
+ *            ABT_ERR_MIGRATION_TARGET  the pool has the thread already
+ *            ABT_ERR_INV_THREAD  the thread is primary, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -431,9 +431,9 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_MIGRATION_NA  it may not migrate, or there is no other
- *              stream
- *            ABT_ERR_INV_THREAD  it is the primary one, or has ended
+ *            ABT_ERR_MIGRATION_NA  the thread may not migrate, or no other
+ *              stream runs
+ *            ABT_ERR_INV_THREAD  the thread is primary, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

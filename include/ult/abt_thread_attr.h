@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Create attributes of threads with their defaults.
+ * Create thread attributes with the defaults.
  *
  * @param newattr  [out]  the attributes
  * Owns:      the caller owns the result; ABT_thread_attr_free() frees it.
@@ -39,14 +39,14 @@ ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
  * Set the program's stack for a thread with these attributes.
  *
  * @param attr       [in]  the attributes
- * @param stackaddr  [in]  its lowest address, a multiple of 8; NULL: the
- *                         library allocates it
+ * @param stackaddr  [in]  lowest address of the stack, a multiple of 8; NULL:
+ *                         the library allocates the stack
  * @param stacksize  [in]  bytes
  * Owns:      the memory stays the caller's and must live until the thread has
  *            ended.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
- *            ABT_ERR_INV_ARG  the address is not aligned, or stacksize is below
- *              4096
+ *            ABT_ERR_INV_ARG  stackaddr is not aligned; or is not NULL, and
+ *              stacksize is below 4096
  * Threads:   any thread, one at a time per attr; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -55,10 +55,10 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stack(
     ABT_thread_attr attr, void *stackaddr, size_t stacksize);
 
 /**
- * Get the stack of attributes of threads.
+ * Get the stack that thread attributes name.
  *
  * @param attr       [in]  the attributes
- * @param stackaddr  [out]  NULL: the library allocates it
+ * @param stackaddr  [out]  NULL: the library allocates the stack
  * @param stacksize  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
@@ -87,7 +87,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_stacksize(
     ABT_thread_attr attr, size_t stacksize);
 
 /**
- * Get the stack size of attributes of threads.
+ * Get the stack size of thread attributes.
  *
  * @param attr       [in]  the attributes
  * @param stacksize  [out]  the result
@@ -106,7 +106,7 @@ ABT_API_PUBLIC int ABT_thread_attr_get_stacksize(
  *
  * @param attr     [in]  the attributes
  * @param cb_func  [in]  NULL: no function
- * @param cb_arg   [in]  passed to it
+ * @param cb_arg   [in]  passed to the function
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.
@@ -120,7 +120,7 @@ ABT_API_PUBLIC int ABT_thread_attr_set_callback(ABT_thread_attr attr,
  * Choose whether a thread with these attributes may migrate.
  *
  * @param attr           [in]  the attributes
- * @param is_migratable  [in]  ABT_TRUE: it may
+ * @param is_migratable  [in]  ABT_TRUE: yes
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
  * Threads:   any thread, one at a time per attr; never blocks.

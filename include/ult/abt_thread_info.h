@@ -14,7 +14,7 @@ extern "C" {
  *
  * @param thread   [in]  the thread
  * @param cb_func  [in]  NULL: no function
- * @param cb_arg   [in]  passed to it
+ * @param cb_arg   [in]  passed to the function
  * Owns:      `cb_arg` must live until the thread is freed.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.
@@ -28,10 +28,10 @@ ABT_API_PUBLIC int ABT_thread_set_callback(ABT_thread thread,
  * Choose whether a thread may migrate.
  *
  * @param thread      [in]  the thread
- * @param migratable  [in]  ABT_TRUE: it may
+ * @param migratable  [in]  ABT_TRUE: yes
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_INV_THREAD  it is the primary one
+ *            ABT_ERR_INV_THREAD  the thread is primary
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -55,7 +55,7 @@ ABT_API_PUBLIC int ABT_thread_is_migratable(
     ABT_thread thread, ABT_bool *is_migratable);
 
 /**
- * Tell whether a thread is the one that called ABT_init().
+ * Tell whether a thread is the primary thread, which called ABT_init().
  *
  * @param thread      [in]  the thread
  * @param is_primary  [out]  the result
@@ -100,7 +100,7 @@ ABT_API_PUBLIC int ABT_thread_equal(
     ABT_thread thread1, ABT_thread thread2, ABT_bool *result);
 
 /**
- * Get the size of a thread's stack in bytes; 0 if it has none of its own.
+ * Get the size of a thread's stack in bytes; 0 if the thread has no own stack.
  *
  * @param thread     [in]  the thread
  * @param stacksize  [out]  the result
@@ -115,13 +115,13 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
     ABT_thread thread, size_t *stacksize);
 
 /**
- * Get the lowest address and the size of a thread's stack; NULL and 0 if it has
- * none of its own. The library may keep the thread's state in the upper part,
- * below 1 KiB.
+ * Get the lowest address and the size of a thread's stack; NULL and 0 if the
+ * thread has no own stack. The library may keep the thread's state, less than
+ * 1 KiB, at the upper end.
  *
  * @param thread     [in]  the thread
  * @param stackaddr  [out]  the address; NULL: not wanted
- * @param stacksize  [out]  its bytes; NULL: not wanted
+ * @param stacksize  [out]  the size in bytes; NULL: not wanted
  * Owns:      the stack is borrowed from the thread.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.
@@ -149,7 +149,7 @@ ABT_API_PUBLIC int ABT_thread_get_id(ABT_thread thread, ABT_unit_id *thread_id);
  * Change the argument of a thread that has not started to run.
  *
  * @param thread  [in]  the thread
- * @param arg     [in]  for its function
+ * @param arg     [in]  the new argument
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  * Threads:   any thread; never blocks.

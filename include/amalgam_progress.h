@@ -56,9 +56,9 @@ struct amalgam_progress_options {
     size_t size;                    /* set by the macro */
     enum amalgam_progress progress; /* AMALGAM_PROGRESS */
     enum amalgam_wait wait;         /* AMALGAM_WAIT */
-    /* AMALGAM_PROGRESS_CPUS: core of the progress thread. NULL or "auto": the
-     * library chooses; "none": not pinned; a list of cores such as "3" or
-     * "0-3,8": the n-th rank of the node uses the n-th core of the list. */
+    /* AMALGAM_PROGRESS_CPUS: core of the progress thread. NULL is the default;
+     * "auto": the library chooses; "none": not pinned; a list of cores such as
+     * "3" or "0-3,8": the n-th rank of the node uses the n-th core. */
     const char *progress_cpus;
 };
 

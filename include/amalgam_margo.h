@@ -18,7 +18,7 @@ extern "C" {
  * computes or sits in an MPI call, by a progress thread and a stream for
  * handlers. Otherwise a rank answers only while it waits in calls of Margo or
  * Argobots. Register the RPCs before other ranks may call, that is, before an
- * MPI_Barrier() of yours. A program may change members of a copy. Its JSON text
+ * MPI_Barrier() of yours. A program may change members of a copy; json_config
  * is {"use_progress_thread": true, "rpc_thread_count": 1}. Needs
  * MPI_THREAD_MULTIPLE; below that level the log warns. */
 HG_PUBLIC extern const struct margo_init_info amalgam_margo_always_served;
@@ -47,10 +47,10 @@ HG_PUBLIC extern const struct margo_init_info amalgam_margo_always_served;
  * @return the instance, or MARGO_INSTANCE_NULL; the log says why
  * Owns:      `comm` stays the caller's and may be freed at once; the caller
  *            owns the result; margo_finalize() frees it.
- * Errors:    MARGO_INSTANCE_NULL  amalgam_init() or margo_init_ext() would fail
- *                                 or `info` has a class or a context. Nothing
- *                                 is left behind, but the other ranks may still
- *                                 wait in this call.
+ * Errors:    MARGO_INSTANCE_NULL  amalgam_init() or margo_init_ext() would
+ *                                 fail, or `info` has a class or a context.
+ *                                 Nothing is left behind, but other ranks may
+ *                                 still wait in this call.
  * Threads:   a thread that may call MPI. Blocks until all ranks have made this
  *            call. Below MPI_THREAD_MULTIPLE only the caller's stream may move
  *            messages over MPI: if a progress thread was requested, the log

@@ -68,8 +68,8 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  *
  * A message without a credit of the address waits for a credit, and
  * HG_Context_destroy() waits for the message. While a message waits and the
- * next message is full, further calls return HG_AGAIN, so that a burst takes
- * no memory: make progress, and call again.
+ * next message is full, further calls return HG_AGAIN, so that a burst cannot
+ * fill the memory: make progress, and call again.
  *
  * @param context  [in]
  * @param addr     [in]  of the class; context 0 of that process serves the call

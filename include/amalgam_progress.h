@@ -23,10 +23,10 @@ enum amalgam_progress {
     AMALGAM_PROGRESS_CALLER,
     /** Also a thread of the library; callbacks run in HG_Trigger(). */
     AMALGAM_PROGRESS_ASSIST,
-    /** As ASSIST, and the thread also runs the handlers of incoming calls and
-     * the callbacks of operations that handlers started: calls are answered
-     * while the program computes. HG_Trigger() may run these handlers, too.
-     * Callbacks of the program's own operations run in HG_Trigger(). */
+    /** Like ASSIST; the thread also runs the handlers of incoming calls and the
+     * callbacks of operations that handlers started: calls are answered while
+     * the program computes. HG_Trigger() may run these handlers, too. Callbacks
+     * of the program's own operations run in HG_Trigger(). */
     AMALGAM_PROGRESS_THREAD
 };
 

@@ -108,8 +108,8 @@ class async_response
 
     /**
      * Waits for any call of a range and returns its answer, as wait() does.
-     * Stores the iterator of that call in `completed`, also if it throws.
-     * Without a call in the range, stores `end` and throws exception.
+     * Stores the iterator of that call in `completed`, also if the call failed.
+     * Stores `end` and throws exception if the range has no call.
      */
     template <typename Iterator>
     static packed_data<> wait_any(

@@ -23,7 +23,7 @@ template <typename T> class auto_respond
     T &m_data;
 
   public:
-    /** Both arguments must live as long as the object. */
+    /** Copies the request; `data` must live as long as the object. */
     auto_respond(const request &req, T &data) : m_request(req), m_data(data)
     {
     }

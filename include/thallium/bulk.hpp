@@ -25,7 +25,7 @@ class remote_bulk;
 
 /**
  * A counted handle of exposed memory, or null. engine::expose() exposes memory
- * of this process; a bulk as argument of a call tells the receiver of it.
+ * of this process; a bulk as argument of a call names it to the receiver.
  */
 class bulk
 {

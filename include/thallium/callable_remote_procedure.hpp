@@ -107,7 +107,7 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         return iforward(0, args...);
     }
 
-    /** As async(); wait() throws timeout if the answer comes too late. */
+    /** Sends the call; wait() throws timeout if the answer is too late. */
     template <typename Rep, typename Period, typename... T>
     async_response timed_async(
         const std::chrono::duration<Rep, Period> &limit, const T &...args) const
@@ -116,8 +116,8 @@ template <typename... Ctx> class callable_remote_procedure_with_context
     }
 
     /**
-     * This RPC with context objects for serialize() functions. Each object is
-     * copied, or referred to if it is passed as std::ref().
+     * Returns the RPC with context objects for serialize() functions. Each
+     * object is copied, or referred to if it is passed as std::ref().
      */
     template <typename... Other>
     callable_remote_procedure_with_context<unwrap_decay_t<Other>...>

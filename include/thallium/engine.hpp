@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Engines: instances of Margo as objects.
  *
- * The headers of the objects that an engine returns need each other. Each of
- * them includes engine.hpp first, which includes all in the right order. */
+ * The headers of the objects that an engine returns need each other. Each such
+ * header includes engine.hpp first, which includes all in the right order. */
 #ifndef THALLIUM_ENGINE_HPP
 #define THALLIUM_ENGINE_HPP
 
@@ -376,7 +376,7 @@ class engine : public margo_instance_ref
             static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
-    /** Adds such a function for an owner, as key of top_ and pop_. */
+    /** Adds a function with an owner, by which top_ and pop_ find it. */
     template <typename F>
     void push_prefinalize_callback(const void *owner, F &&function) const
     {
@@ -411,7 +411,7 @@ class engine : public margo_instance_ref
             static_cast<const void *>(nullptr), std::forward<F>(function));
     }
 
-    /** Adds such a function for an owner, as key of top_ and pop_. */
+    /** Adds a function with an owner, by which top_ and pop_ find it. */
     template <typename F>
     void push_finalize_callback(const void *owner, F &&function) const
     {

@@ -100,7 +100,7 @@ template <typename T> class eventual : public detail::eventual_base
         return *this;
     }
 
-    /** Sets the value, which must not be set, and ends all waits. */
+    /** Sets the value and ends all waits; throws if a value is set. */
     void set_value(const T &value)
     {
         set(value);
@@ -142,7 +142,7 @@ template <> class eventual<void> : public detail::eventual_base
     /** Creates an event that has not happened. */
     eventual() = default;
 
-    /** Lets the event happen, once, and ends all waits. */
+    /** Lets the event happen and ends all waits; throws if it happened. */
     void set_value()
     {
         set_ready();

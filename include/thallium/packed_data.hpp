@@ -105,8 +105,8 @@ template <typename... Ctx> class packed_data
     }
 
     /**
-     * This data with other context objects for serialize() functions. Each
-     * object is copied, or referred to if it is passed as std::ref().
+     * Returns the data with other context objects for serialize() functions.
+     * Each object is copied, or referred to if it is passed as std::ref().
      */
     template <typename... Other>
     packed_data<unwrap_decay_t<Other>...> with_serialization_context(

@@ -135,10 +135,10 @@ class remote_bulk
         return select(offset, size);
     }
 
-    /** This range with a time limit, in milliseconds, for each transfer. */
+    /** Returns the range with a time limit per transfer, in milliseconds. */
     timed_remote_bulk timed(double timeout_ms) const noexcept;
 
-    /** This range with a std::chrono time limit for each transfer. */
+    /** Returns the range with a std::chrono time limit per transfer. */
     template <typename Rep, typename Period>
     timed_remote_bulk timed(
         const std::chrono::duration<Rep, Period> &limit) const noexcept;

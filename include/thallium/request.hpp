@@ -87,8 +87,8 @@ template <typename... Ctx> class request_with_context
     }
 
     /**
-     * This request with context objects for the serialize() functions of its
-     * answer. Each object is copied, or referred to if it is passed as
+     * Returns the request with context objects for the serialize() functions
+     * of the answer. Each object is copied, or referred to if it is passed as
      * std::ref().
      */
     template <typename... Other>

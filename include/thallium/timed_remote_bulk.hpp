@@ -32,25 +32,25 @@ class timed_remote_bulk
     {
     }
 
-    /** As remote_bulk::operator>>; throws timeout. */
+    /** Reads as remote_bulk::operator>> does; throws timeout. */
     std::size_t operator>>(const bulk_segment &local) const
     {
         return m_remote.transfer(HG_BULK_PULL, local, m_timeout_ms);
     }
 
-    /** As remote_bulk::operator<<; throws timeout. */
+    /** Writes as remote_bulk::operator<< does; throws timeout. */
     std::size_t operator<<(const bulk_segment &local) const
     {
         return m_remote.transfer(HG_BULK_PUSH, local, m_timeout_ms);
     }
 
-    /** As remote_bulk::pull_to(); wait() of the result throws timeout. */
+    /** Reads as remote_bulk::pull_to() does; wait() throws timeout. */
     async_bulk_op pull_to(const bulk_segment &local) const
     {
         return m_remote.itransfer(HG_BULK_PULL, local, m_timeout_ms);
     }
 
-    /** As remote_bulk::push_from(); wait() of the result throws timeout. */
+    /** Writes as remote_bulk::push_from() does; wait() throws timeout. */
     async_bulk_op push_from(const bulk_segment &local) const
     {
         return m_remote.itransfer(HG_BULK_PUSH, local, m_timeout_ms);

@@ -80,7 +80,7 @@ struct end_callback {
 };
 
 /* Returns the function that was pushed last for an owner, or an empty function.
- * `is_before`: of the prefinalize functions. `takes`: also removes it. */
+ * `is_before`: a prefinalize function. `takes`: also removes the function. */
 inline std::function<void()> newest_callback(
     margo_instance_id mid, bool is_before, const void *owner, bool takes)
 {

@@ -11,7 +11,7 @@
 #include "rpc/encode.h"
 #include "wire/header.h"
 
-/* Does the origin of the call wait for no code? */
+/* Will no return code be awaited at the origin of the call? */
 static bool is_unawaited(const struct hg_handle *handle)
 {
     return handle->looped.origin == NULL &&
@@ -98,7 +98,6 @@ static void code_end(struct hg_handle *handle, hg_return_t ret)
     amg_handle_end(handle);
 }
 
-/* Answers with a code, and logs the reason; the user never sees this call. */
 void amg_respond_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why)
 {
@@ -134,9 +133,9 @@ void amg_respond_for_user(struct hg_handle *handle)
     amg_handle_end(handle);
 }
 
-/* Sends the ACK for a pulled long reply. Not part of the handle, which the
- * program may forward again, and which may pull another long reply, before this
- * ACK was sent. ack_sent() frees the struct. */
+/* An ACK that is being sent, for a long reply. Not part of the handle of the
+ * call: the program may forward that handle again, and it may pull another long
+ * reply, before this ACK was sent. ack_sent() frees the struct. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

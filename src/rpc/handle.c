@@ -40,7 +40,7 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle)
         handle->keeps_data = handle->is_incoming;
     else
         AMG_LOG_ERROR("rpc",
-            "the program's callback for new handles returned %s; none is made",
+            "the program's callback for new handles returned %s: no handle",
             HG_Error_to_string(rc));
     return rc;
 }
@@ -76,7 +76,7 @@ static AMG_INLINE void handle_destroy(struct hg_handle *handle)
     hg_context_t *context = handle->info.context;
     struct amg_rpc_class *rpcs = amg_rpc_class_of(handle->info.hg_class);
 
-    /* Dropped before the answer left: perhaps still on `unanswered`. */
+    /* The handle was dropped before the answer left: may be on `unanswered`. */
     if (!AMG_LIKELY(handle->dropped.give_up_ns == 0)) {
         (void)amg_unanswered_claim(handle);
         handle->dropped.give_up_ns = 0;
@@ -167,7 +167,7 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
 
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
                                       "handle %p is of an incoming call; only "
-                                      "one of HG_Create() can be changed",
+                                      "those of HG_Create() can be changed",
                                       (void *)handle))
         return amg_refusal();
     if (!AMG_CONTRACT(
@@ -268,7 +268,7 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
 {
     if (!AMG_HANDLE_OK(handle) || !AMG_CONTRACT(!handle->is_incoming,
                                       "handle %p is of an incoming call; only "
-                                      "one of HG_Create() can be changed",
+                                      "those of HG_Create() can be changed",
                                       (void *)handle))
         return amg_refusal();
     handle->info.context_id = id;
@@ -283,8 +283,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  *  - a callback destroyed the handle, and had started nothing that may lead to
  *    the answer: when that callback has returned, by the next call of its
  *    thread that makes progress;
- *  - anything else: after a while, because another thread or another callback
- *    may be about to answer;
+ *  - in any other case: after SOON_MS or LATE_MS, because another thread or
+ *    another callback may be about to answer;
  *  - the context ends.
  *
  * A handle destroyed unanswered is on a list of its context, with one reference
@@ -292,14 +292,14 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * destroys the handle again takes it off the list, under the context's lock.
  *
  * HG_Respond() of a short answer without a callback leaves the answer's
- * reference in the count, as a spare one (base/refcount.h), and does not check
- * whether the program has destroyed the handle meanwhile: a check would take a
- * locked instruction, behind a store that waits for another core's cache line.
- * So a handle destroyed while it is answered is on the list until the send. */
+ * reference in the count, as a spare one (base/refcount.h), without a check
+ * whether the program has destroyed the handle: a check would take a locked
+ * instruction, behind a store that waits for another core's cache line. So a
+ * handle destroyed during the send is listed until a later check. */
 
-enum { /* from the drop of an unanswered handle to HG_CANCELED; dropped: */
-    SOON_MS = 1000,  /* outside of callbacks, or by one that posted nothing */
-    LATE_MS = 10000, /* by a callback that has posted operations */
+enum {
+    SOON_MS = 1000,  /* the handle was dropped by any other code */
+    LATE_MS = 10000, /* ... by a callback that has posted operations */
 };
 
 bool amg_unanswered_claim(struct hg_handle *handle)
@@ -343,7 +343,7 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
         amg_lock_unlock(&context->rpc->lock);
         return false;
     }
-    /* Before the drop: a thread that ends the handle takes it off the list. */
+    /* Listed before the drop: the thread that ends the handle unlists it. */
     unanswered_add_locked(handle);
     if (!atomic_compare_exchange_strong_explicit(&handle->refs, &refs, 1,
             memory_order_acq_rel, memory_order_relaxed)) {
@@ -356,8 +356,8 @@ static bool drop_to_answer(struct hg_handle *handle, int refs)
     return true;
 }
 
-/* The program drops `share` of a call that it has not answered. False: the
- * program has no reference, or the call is being given up. */
+/* Drops `share` references of the program to a call that is not answered.
+ * False: the program has no reference, or the call is being given up. */
 static bool unanswered_drop(struct hg_handle *handle, int share)
 {
     while (amg_unanswered_is_open(handle)) {
@@ -415,7 +415,7 @@ static bool is_due(const struct hg_handle *handle, uint64_t now_ns)
 }
 
 /* Will the call end without this check, because the program has a reference
- * again or an operation has the answer's? */
+ * again, or an operation has the answer's reference? */
 static bool is_held(const struct hg_handle *handle)
 {
     return amg_refs_get(&handle->refs) != 1 ||
@@ -439,7 +439,7 @@ static struct hg_handle *due_take(
         uint64_t at_ns =
             handle->dropped.by != NULL ? 0 : handle->dropped.give_up_ns;
 
-        /* Read first: in REPLYING an operation may take the reference. */
+        /* Checks the state first: an operation may take the reference. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

@@ -33,7 +33,7 @@ enum amg_handle_state {
     AMG_HANDLE_RUNNING,  /* target: the user has the call and must answer */
     AMG_HANDLE_REPLYING, /* target: the answer is with the driver */
     AMG_HANDLE_ACK_WAIT, /* target: the origin pulls the long answer */
-    AMG_HANDLE_ANSWERED, /* target: over: answered, or one-way */
+    AMG_HANDLE_ANSWERED, /* target: ended: answered, or one-way */
     AMG_HANDLE_STATE_COUNT
 };
 
@@ -47,7 +47,7 @@ struct amg_args {
     void *extra; /* heap memory of arguments outside of the message, or NULL */
     struct hg_bulk *extra_bulk; /* NULL, or exposes and owns `extra` */
     uint32_t sum;               /* checksum by the sender, if is_summed */
-    /* Bits of one byte, which one instruction clears. */
+    /* These bits share a byte, so that one instruction clears several. */
     bool is_summed : 1;
     bool was_asked : 1;    /* HG_Get_input() or HG_Get_output() has run */
     bool was_released : 1; /* input: its message was released early */
@@ -62,30 +62,29 @@ struct amg_rpc_pulls {
     uint64_t cap;            /* limit of `len`, except for a single call */
     uint64_t len;            /* bytes that calls have reserved */
     uint64_t peak;           /* maximum of `len` so far */
-    bool is_starting; /* a thread starts pulls; others leave them to it */
+    bool is_starting;        /* one thread starts pulls for all threads */
 };
 
-/* Of a call whose handle the program destroyed unanswered (handle.c). */
+/* Part of the handle of a call that was destroyed unanswered (handle.c). */
 struct amg_dropped {
-    /* NULL, or the handle was dropped in a callback of that thread, which gives
-     * the call up once the callback has returned. */
+    /* The thread whose callback dropped the handle and posted nothing: gives
+     * the call up once that callback has returned. NULL: no such thread. */
     const struct amg_role *by;
-    uint64_t give_up_ns; /* then any thread gives the call up; 0: not dropped */
+    uint64_t give_up_ns; /* time for any thread to give up; 0: not dropped */
 };
 
-/* Of a call of rpc/forward.c. */
+/* Part of the handle of a looped call: a call of a context to itself without a
+ * message (rpc/forward.c). */
 struct amg_looped {
-    /* Target: the handle of the origin, until the call is answered; else NULL.
-     */
+    /* Target: handle of the origin until the call is answered; then NULL. */
     struct hg_handle *origin;
-    /* Memory of `in` at the target, of `out` at the origin, if they are short.
-     */
+    /* Memory of a short `in` at the target, of a short `out` at the origin. */
     uint64_t short_args[AMG_SHORT_LEN / sizeof(uint64_t)];
 };
 
 /* The RPC layer's part of a context. */
 struct amg_rpc_context {
-    struct amg_lock lock;       /* guards what follows */
+    struct amg_lock lock;       /* guards all below but `streams` */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: serve.c */
@@ -128,17 +127,17 @@ struct hg_handle {
     bool is_long;        /* target: the arguments must be pulled, or came in a
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
-    bool is_shared;      /* target: one message with several calls; kept[0] of
-                          * `arrival` counts the handles that still use it */
+    bool is_shared;      /* target: the message has several calls; kept[0] of
+                          * `arrival` counts handles that use the message */
     bool has_reply;      /* origin: op.data must be released */
-    /* Set by HG_Cancel(); steps of operations read it. A mere flag: relaxed. */
+    /* Set by HG_Cancel(), read by steps of operations. A mere flag: relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* result of the call, or of the answer */
     hg_cb_t callback;
     void *arg;
     struct amg_args in;
     struct amg_args out;
-    /* Target: the request, until released; NULL in a call of rpc/forward.c. */
+    /* Target: the request, until released; NULL in a looped call. */
     struct amg_arrival *arrival;
     struct amg_looped looped;
     struct hg_op_id *fetch; /* pull in flight; under context->rpc->lock */
@@ -149,7 +148,7 @@ struct hg_handle {
     /* In ACK_WAIT, guarded by context->rpc->lock; see rpc/respond.c. */
     struct amg_ask *ask;  /* probe of the origin in flight, or NULL */
     uint64_t ask_ns;      /* time of the next probe */
-    uint64_t ask_wait_ns; /* interval to the probe after that */
+    uint64_t ask_wait_ns; /* interval between that probe and the next */
     bool is_leaving;      /* the driver still has the answer */
     uint64_t token;       /* names the answer in an ACK */
     uint64_t pull_len;    /* bytes to pull; not set if there is no pull */
@@ -184,7 +183,7 @@ static inline void amg_handle_move_state(struct hg_handle *handle,
     AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
     atomic_store_explicit(&handle->state, (int)next, memory_order_release);
 }
-/* Moves on from the state that the handle has. */
+/* amg_handle_move_state() for a caller that has not read the state. */
 static inline void amg_handle_set_state(
     struct hg_handle *handle, enum amg_handle_state next)
 {
@@ -223,7 +222,7 @@ static inline int amg_handle_refs(const struct hg_handle *handle)
                  amg_refs_get(&(handle)->refs) > 0 &&                          \
                  (handle)->info.context->cls != NULL,                          \
         amg_refs_get(&(handle)->refs) > 0, "handle", (handle))
-/* Checks a handle that is only read, and may be inherited. */
+/* Checks a handle that the caller only reads; may be inherited (fork()). */
 #define AMG_HANDLE_EXISTS(handle)                                              \
     AMG_ALIVE((handle) != HG_HANDLE_NULL && amg_refs_get(&(handle)->refs) > 0, \
         "handle", (handle))
@@ -232,7 +231,7 @@ static inline void amg_handle_ref(struct hg_handle *handle)
 {
     amg_refs_ref(&handle->refs);
 }
-/* After the last reference: destroys the handle; in RUNNING ends the call. */
+/* No reference is left: destroys the handle or, in RUNNING, ends the call. */
 void amg_handle_end(struct hg_handle *handle);
 static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
 {
@@ -401,9 +400,10 @@ static inline bool amg_unanswered_is_open(const struct hg_handle *handle)
 }
 
 /* Takes a call off `unanswered`; the caller gets the answer's reference. False:
- * the call is not listed: another thread ends or gives up the call. */
+ * the call is not listed; another thread ends it or gives it up. */
 bool amg_unanswered_claim(struct hg_handle *handle);
-/* Returns a call, whose answer could not be sent, to RUNNING; may end it. */
+/* Returns a call whose answer could not be sent to RUNNING; if the program has
+ * dropped the handle, lists the call in `unanswered` again. */
 void amg_unanswered_again(struct hg_handle *handle);
 
 /* Gives up the `unanswered` calls that are due; AMG_CONTEXT_NEVER: all. */
@@ -429,24 +429,24 @@ void amg_serve_end(hg_context_t *context);
 /* Adds a request whose arguments, handle->pull_len bytes, must be pulled when
  * there is room for them, now or later (order.c). False: no memory. */
 bool amg_pulls_add(struct hg_handle *handle);
-/* Returns the room of a call that is about to run, or whose pull failed. */
+/* Frees the room of a call that is about to run, or whose pull failed. */
 void amg_pulls_end(struct hg_handle *handle);
 /* Refuses the requests that still wait for room, as the context ends. */
 void amg_pulls_refuse(hg_context_t *context);
 
-/* Calls to oneself without a message (rpc/forward.c): copies short arguments,
- * AMG_SHORT_LEN bytes, into the handle that gets them. */
+/* Looped calls: copies short arguments, AMG_SHORT_LEN bytes, into the handle
+ * that receives them. */
 static inline void amg_loop_bring(
     struct hg_handle *to, struct amg_args *args, const uint64_t *words)
 {
     memcpy(to->looped.short_args, words, AMG_SHORT_LEN);
     args->data = to->looped.short_args;
 }
-/* Queues such a call for its handler: AMG_SHORT_LEN bytes of input, of which
- * origin->in.len count. False: no memory, and nothing has changed. The origin
- * is in POSTED before, and may have been destroyed after. */
+/* Queues a looped call for its handler. Of AMG_SHORT_LEN bytes at `input`, the
+ * first origin->in.len are the input. False: no memory, nothing has changed.
+ * `origin` is in POSTED, and may be destroyed before the return. */
 bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input);
-/* Ends such a call at its origin. */
+/* Ends a looped call at its origin. */
 static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
 {
     struct hg_handle *origin = target->looped.origin;
@@ -496,8 +496,8 @@ hg_return_t amg_respond_code(struct hg_handle *handle, hg_return_t ret);
 void amg_respond_refuse(
     struct hg_handle *handle, hg_return_t ret, const char *why);
 
-/* The user dropped a call without an answer: sends HG_CANCELED, so that the
- * origin does not wait forever, and ends the handle. */
+/* The user dropped a call without an answer: sends HG_CANCELED unless the call
+ * is one-way, so that the origin does not wait forever, and ends the handle. */
 void amg_respond_for_user(struct hg_handle *handle);
 
 /* At the origin: tells `to` that its long reply with `token` was pulled, or

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long arguments at the target: the room that they wait for, and the order of
- * calls. While a call waits for its long arguments, later calls of its origin
- * (a context of a peer) queue in a line.
+/* Long arguments at the target: the room in which calls pull them, and the
+ * order of calls. While a call waits for its long arguments, later calls of its
+ * origin (a context of a peer) queue in a line.
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
@@ -10,21 +10,21 @@
  * arguments are complete move to the completion queue in order. Pulls overlap,
  * and calls of other origins do not wait. A line exists while it has entries.
  * The count of lines is part of `gates` of the context. The thread that serves
- * arrivals reads the count without the lock: only one thread at a time does, so
- * it sees the lines of earlier arrivals, unless these lines have ended.
+ * arrivals reads the count without the lock, and sees the lines of earlier
+ * arrivals unless they have ended, as one thread at a time serves arrivals.
  *
  * No circular wait is possible: an entry without arguments waits for room or
  * for its transfer. Room is given in the order of arrival, and an entry is
  * appended to its line under the lock under which it asks for room; so the
  * entries before it got their room earlier, and wait at most for a transfer. A
  * transfer ends in any case, also if the origin has cancelled the call, or is
- * lost; then the call leaves the line and is refused. Replies and ACKs do not
- * stand in lines.
+ * lost. If it fails, the call leaves its line and is refused. Replies and ACKs
+ * do not stand in lines.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
- * line, without the lock; meanwhile the line exists, other threads append to
- * it, and the moving thread looks again under the lock before it removes the
- * line. */
+ * line to the queue, and releases the lock while it queues an entry. Meanwhile
+ * other threads may append to the line; the moving thread checks the line under
+ * the lock before it removes the line. */
 #include "base/assert.h"
 #include "base/mem.h"
 #include "rpc/encode.h"
@@ -68,7 +68,7 @@ static struct line *line_get_locked(hg_context_t *context, uint64_t key)
     return line;
 }
 
-/* The next entry that may leave; NULL: there is none. */
+/* Takes the first entry, if its arguments are complete; else NULL. */
 static struct amg_cq_entry *line_next_locked(
     const struct amg_rpc_context *rpc, struct line *line)
 {
@@ -85,7 +85,7 @@ static struct amg_cq_entry *line_next_locked(
     return entry;
 }
 
-/* Queues the entries that may leave; unlocks, and locks again, for each. */
+/* Queues all leading complete entries; unlocks, and locks again, for each. */
 static void line_move_locked(hg_context_t *context, struct line *line)
 {
     struct amg_rpc_context *rpc = context->rpc;
@@ -149,7 +149,7 @@ void amg_order_queue(hg_context_t *context, const struct amg_peer *from,
 
 /* The arguments of a call were pulled: queues the call for its handler, at once
  * or after the earlier calls of its line. `is_refused`: the call only leaves
- * its line; the caller refuses the call. */
+ * its line; then the caller refuses it. */
 static void line_leave(struct hg_handle *handle, bool is_refused)
 {
     hg_context_t *context = handle->info.context;
@@ -173,14 +173,14 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A request longer than the limit waits until no call has room.
+ * of arrival. A longer request waits until no other call has room.
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep a handle until it has
  * handled another long call.
  *
- * All requests go through `waiting`, and one thread at a time starts pulls:
- * else a pull that ends at once would start the next pull recursively. */
+ * All requests go through `waiting`, and one thread at a time starts pulls, so
+ * that a pull that ends at once does not start the next pull recursively. */
 
 /* Takes the first waiting call, and reserves its room, if there is enough. */
 static struct hg_handle *pulls_next_locked(struct amg_rpc_context *rpc)
@@ -206,7 +206,7 @@ static struct hg_handle *pulls_next_locked(struct amg_rpc_context *rpc)
 /* Defined below: pulls the long arguments of a call that has room. */
 static void pull_start(struct hg_handle *handle);
 
-/* Starts all pulls that have room; unlocks, and locks again, for each. */
+/* Starts all pulls that get room; unlocks, and locks again, for each. */
 static void pulls_start_locked(hg_context_t *context)
 {
     struct amg_rpc_pulls *pulls = &context->rpc->pulls;
@@ -264,7 +264,7 @@ static void pull_refuse(
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
-    /* The empty answer tells a one-way origin that its memory is free. */
+    /* The empty answer to a one-way call: its exposed memory is free. */
     if (rc == HG_SUCCESS && handle->is_one_way)
         rc = amg_respond_code(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
     if (rc != HG_SUCCESS) {

@@ -215,7 +215,7 @@ hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id)
     amg_lock_lock(&rpcs->lock);
     rpc = amg_map_remove(&rpcs->rpcs, id);
     if (rpc != NULL) {
-        /* Takes the data now: others may register `rpc` after the unlock. */
+        /* Takes the data: other threads may reuse `rpc` after the unlock. */
         old.data = atomic_exchange(&rpc->data, NULL);
         old.data_free = rpc->data_free;
         rpc->data_free = NULL;

@@ -23,13 +23,13 @@ struct amg_rpc {
     hg_proc_cb_t in_proc;
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t callback;
-    /* Handler that takes no handle (`callback`: oneway_serve()), or NULL. */
+    /* Handler that takes no handle (`callback` is oneway_serve()), or NULL. */
     amalgam_oneway_cb_t oneway;
     atomic_bool is_one_way; /* has no response; publishes no other field */
     _Atomic(void *) data;   /* user data; calls may come before it is set */
     void (*data_free)(void *);
     /* Were the last arguments short, and did their proc not ask for the room
-     * (encode.h)? True at first; a guess of any thread that encodes:
+     * (encode.h)? True at first. A guess, which any thread that encodes stores:
      * relaxed. */
     atomic_bool in_was_short;
     atomic_bool out_was_short;

@@ -12,9 +12,9 @@
 
 /* A program may reserve bytes of every request, and of every reply, for a
  * header of its own. The program writes that header before it sends, when there
- * is no message yet: the driver provides a buffer only at the post, which knows
- * the peer for certain. So a handle that is asked for the header allocates a
- * buffer (`raw`), and the post copies the reserved bytes from it. The handle
+ * is no message yet: the driver provides a buffer only at the post, when the
+ * peer is known for certain. So a handle that is asked for the header allocates
+ * a buffer (`raw`), and the post copies the reserved bytes from it. The handle
  * keeps the buffer for later calls, also while the handle is in the pool. A
  * handle that was never asked for the header sends zeros. */
 
@@ -96,9 +96,9 @@ static hg_return_t message_give(
         header.user_len + amg_header_args_len(&header, len), ret_buf, ret_len);
 }
 
-/* Returns the arguments that did not fit into an eager message beside the
- * user's header: they were pulled, `message` had more room (transport.h,
- * AMG_ROOM_FACTOR), or rpc/forward.c brought them without a message. */
+/* Returns the arguments if an eager message has no room for them beside the
+ * user's header, else NULL. Such arguments were pulled, or `message` had more
+ * room (transport.h, AMG_ROOM_FACTOR), or the call was looped (forward.c). */
 static hg_return_t extra_give(const struct amg_args *args, const void *message,
     hg_size_t eager_size, void **ret_buf, hg_size_t *ret_len)
 {
@@ -197,8 +197,8 @@ static hg_return_t offset_set(hg_class_t *cls, const char *what,
 
     if (wanted > eager_size || wanted > UINT16_MAX) {
         AMG_LOG_ERROR("cls",
-            "%llu bytes of every %s are asked for a header of the program, but "
-            "a message has %llu; open the class with longer messages "
+            "%llu bytes of every %s are wanted for the program's header, but a "
+            "message has only %llu; open the class with longer messages "
             "(na_init_info.max_unexpected_size)",
             (unsigned long long)wanted, what, (unsigned long long)eager_size);
         return HG_INVALID_ARG;
@@ -276,7 +276,7 @@ static AMG_INLINE hg_return_t args_decode(
     proc.handle = handle;
     rc = wants_input ? handle->rpc->in_proc(&proc, user)
                      : handle->rpc->out_proc(&proc, user);
-    /* A proc that never asks for the operation frees nothing. */
+    /* A proc that never asked for the operation would free nothing. */
     if (proc.at.was_asked_op)
         args->may_free = true;
     amg_proc_fini(&proc);

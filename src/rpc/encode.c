@@ -36,7 +36,7 @@ static void long_put(const struct hg_handle *handle, struct amg_buf **buf)
     *buf = NULL;
 }
 
-/* Gets a buffer for the message, which goes on there. */
+/* Gets a buffer for the message; the encoding goes on in that buffer. */
 static bool message_widen(struct hg_proc *proc)
 {
     struct amg_encoding *encoding =
@@ -67,7 +67,7 @@ static void *extra_alloc(
             (uint32_t)len + around_len, &buf) != HG_SUCCESS)
         return NULL;
     AMG_ASSERT(buf->cap >= len + around_len);
-    long_put(handle, &encoding->old); /* set if a callback took the buffer */
+    long_put(handle, &encoding->old); /* set if a proc took the buffer over */
     encoding->old = encoding->buf;
     encoding->buf = buf;
     *ret_cap = buf->cap - around_len;
@@ -288,9 +288,9 @@ void amg_rpc_sum(void *args, uint32_t len)
 }
 
 /* After an encoding that exceeded its room: sets `*room` to the arguments in
- * the message's buffer, or in the longer buffer, which replaces that buffer.
- * Without a longer buffer the arguments are exposed; `*room` gets the
- * descriptor, of `*room_len` bytes. */
+ * the longer buffer, which replaces the message's buffer. Without a longer
+ * buffer exposes the arguments, and sets `*room` to their descriptor in the
+ * message's buffer, of `*room_len` bytes. */
 static hg_return_t extra_finish(struct amg_encoding *encoding,
     struct amg_args *args, char **room, uint32_t *room_len)
 {

@@ -75,7 +75,7 @@ struct amg_encoding {
 
 extern const struct amg_proc_memory amg_encoding_memory;
 
-/* May bulk handles contain small data? Not to oneself or with no_bulk_eager. */
+/* May bulk handles contain small data? Not to oneself, nor if no_bulk_eager. */
 static inline uint8_t amg_encoding_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||
@@ -98,8 +98,8 @@ static inline uint32_t amg_message_around_len(
            (amg_rpc_is_summed(handle) ? AMG_HEADER_TAIL_LEN : 0);
 }
 
-/* Room for arguments in the buffer of the message, with no_overflow within the
- * eager limit. */
+/* Room for arguments in the buffer of the message; with no_overflow at most up
+ * to the eager limit. */
 static inline uint32_t amg_message_args_cap(
     const struct hg_handle *handle, const struct amg_message *message)
 {
@@ -115,9 +115,9 @@ static inline uint32_t amg_message_args_cap(
     return cap - amg_message_around_len(handle, message);
 }
 
-/* Completes the arguments after the proc has returned `rc`: an error, or more
- * bytes than there was room for, or bytes that need a checksum. Returns `rc`,
- * or an error of the completion. */
+/* Completes an encoding whose proc has returned `rc`, if that is an error, the
+ * bytes exceeded the room, or they need a checksum. Returns `rc`, or an error
+ * of the completion. */
 hg_return_t amg_encoding_end(struct amg_encoding *encoding,
     struct amg_args *args, atomic_bool *was_short, hg_return_t rc);
 

@@ -55,7 +55,7 @@ static void ack_send(const struct hg_handle *handle)
 }
 
 /* The pull of a long reply has ended. If the pull failed there is no output:
- * the message contains only the description of the target's memory. */
+ * the message has only the descriptor of the target's memory. */
 static void reply_fetched(struct hg_handle *handle, hg_return_t rc)
 {
     ack_send(handle);
@@ -202,8 +202,8 @@ static inline bool forward_empty_now(
         AMG_HEADER_LEN, !handle->is_one_way, &handle->op);
 }
 
-/* Calls of a context to itself whose input is short go without a message: the
- * input moves into the handle of the target, which is queued at once.
+/* A looped call, of a context to itself with a short input, sends no message:
+ * the input moves into the handle of the target, which is queued at once.
  *
  *  - Nothing is lost: the handle of the target has a pointer to the handle of
  *    the origin, which amg_loop_end() takes when the call is answered. The
@@ -213,11 +213,11 @@ static inline bool forward_empty_now(
  *    takes this way only while no earlier call of this process to itself is a
  *    message that waits in the driver, and none waits in order.c. One-way calls
  *    without a handle are messages, as are calls to another context.
- *  - Nothing waits, as there are no credits. HG_Trigger() ends: calls made by
- *    callbacks are messages, which wait for progress.
+ *  - A looped call takes no credit, so it never waits. HG_Trigger() cannot run
+ *    forever: calls made by callbacks are messages, which wait for progress.
  *
- * Other calls to oneself are messages, too: if the input is long, or was the
- * last time (encode.h), the class has checksums, a header of the program or
+ * A call to oneself is a message, too, if the input is long, or was the last
+ * time (encode.h), the class has checksums, a header of the program or
  * no_loopback, the context receives no more, the RPC has no handler here or one
  * that takes no handle, or there is no memory for the target's handle. */
 

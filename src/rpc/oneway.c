@@ -2,8 +2,8 @@
 /* One-way calls without a handle: how they leave.
  *
  * A call leaves at once, in a message of its own, unless another call to its
- * peer has left since the last call of HG_Progress(). In that case a message is
- * begun for the call, and calls of the same RPC to the same peer are added as
+ * peer has left since the last call of HG_Progress(). In that case the call
+ * begins a message, and further calls of the same RPC to the peer are added as
  * records. The message leaves when a call to the peer cannot be added, before a
  * request or reply of a handle leaves, when the program makes progress or has
  * run callbacks, and before a thread that makes progress blocks. No message is
@@ -90,7 +90,7 @@ static inline unsigned turn_now(const hg_context_t *context)
 
 /* A message that waits for a credit of its peer. A one-way call creates such a
  * message only if no request to the peer waits (else the call is refused); a
- * two-way call creates at most one per peer. Owned by itself until sent. */
+ * two-way call creates at most one per peer. late_step() frees the struct. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -180,9 +180,9 @@ static void stream_count(hg_context_t *context, int count)
     amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
 }
 
-/* Sends the message of a stream, or hands it to the driver to wait for a credit
- * there; behind earlier requests only if `is_final`, else HG_AGAIN. HG_AGAIN,
- * HG_NOMEM: the message stays. After any other error the message is lost. */
+/* Sends the message of a stream. Without a credit the message waits in the
+ * driver; behind earlier waiting requests only if `is_final`, else HG_AGAIN.
+ * HG_AGAIN, HG_NOMEM: the message stays. After other errors it is lost. */
 static hg_return_t stream_send_locked(
     hg_context_t *context, struct stream *stream, bool is_final)
 {
@@ -364,8 +364,8 @@ static inline hg_return_t call_send_alone(hg_context_t *context,
 }
 
 /* Sends a call that does not fit into the message of its stream, or whose
- * stream has no message. A message of another peer that cannot leave stays, and
- * the call goes alone. */
+ * stream has no message. If the stream has a message to another peer that
+ * cannot leave, that message stays, and the call goes alone. */
 static hg_return_t call_send_locked(hg_context_t *context,
     struct stream *stream, const struct hg_addr *to, hg_id_t id,
     const void *arg, uint32_t len)
@@ -503,7 +503,7 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final)
     for (; bits != 0; bits &= bits - 1u) {
         struct stream *stream = &streams->slots[__builtin_ctz(bits)];
 
-        /* The next call leaves at once. */
+        /* The next call to the peer leaves at once. */
         stream->turn = turn_now(context) - 1u;
         if (stream_send_locked(context, stream, is_final) == HG_NOMEM)
             ret = HG_NOMEM;
@@ -524,7 +524,7 @@ void amg_streams_abandon(hg_context_t *context)
         if (stream->buf == NULL)
             continue;
         lost_log(&stream->to, stream->count,
-            "the context ends while they wait for credits");
+            "the context ends while the calls wait for credits");
         ep = amg_context_ep(context, stream->to.route);
         ep->transport->msg.put_buf(ep, stream->buf);
         stream_end_locked(context, stream);

@@ -88,7 +88,7 @@ static bool take_out_locked(struct hg_handle *handle)
     return true;
 }
 
-/* Ends the wait: no answer was sent. False: an ACK or a cancel had ended it. */
+/* Ends the wait, as no answer was sent. False: the wait had ended before. */
 static bool acks_unwait(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -370,7 +370,7 @@ static void respond_long_step(struct amg_op *op)
 
 /* An answer without a callback was sent. `is_claimed`: the caller has claimed
  * the answer's reference, which ends here; else the program may destroy the
- * handle once it is ANSWERED. */
+ * handle as soon as its state is ANSWERED. */
 static inline void respond_left(struct hg_handle *handle, bool is_claimed)
 {
     amg_handle_move_state(handle, AMG_HANDLE_REPLYING, AMG_HANDLE_ANSWERED);
@@ -462,8 +462,8 @@ static inline bool respond_empty_now(
     return respond_now(handle, ep, head, AMG_HEADER_LEN);
 }
 
-/* Moves an output of a call of rpc/forward.c that got a buffer, or is exposed,
- * to the handle of the origin. */
+/* Moves the output of a looped call, which got a buffer or is exposed, to the
+ * handle of the origin. */
 static hg_return_t looped_move(
     struct hg_handle *handle, const struct amg_message *message)
 {
@@ -471,7 +471,7 @@ static hg_return_t looped_move(
     struct amg_args *to = &handle->looped.origin->out;
 
     if (from->extra == NULL) {
-        to->extra = amg_mem_alloc(from->len + 1); /* perhaps no bytes */
+        to->extra = amg_mem_alloc(from->len + 1); /* `len` may be 0 */
         if (to->extra == NULL)
             return HG_NOMEM;
         memcpy(to->extra,
@@ -487,7 +487,7 @@ static hg_return_t looped_move(
     return HG_SUCCESS;
 }
 
-/* Gives an encoded answer to the origin of a call of rpc/forward.c. */
+/* Gives an encoded answer to the origin of a looped call. */
 AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
     const struct amg_message *message, bool has_callback)
 {
@@ -513,9 +513,9 @@ AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
     return HG_SUCCESS;
 }
 
-/* Encodes any answer and sends it. With `is_over`, where a driver's reply_now()
- * means that the answer has left, the answer may go like one without a
- * callback: then `*is_over` is set, and no callback follows. */
+/* Encodes any answer and sends it. With `is_over`, and a driver whose own
+ * reply_now() says that the answer has left, sends the answer like one without
+ * a callback: then `*is_over` is set, and no callback follows. */
 AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     struct amg_ep *ep, void *out_struct, bool *is_over)
 {

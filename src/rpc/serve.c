@@ -19,10 +19,10 @@
 /* A program registers its RPCs when it has a context, and then makes progress.
  * A progress thread of the library starts earlier, and would refuse requests
  * for RPCs that are not registered yet. So that thread keeps such requests
- * until their RPC is registered. All RPCs count as registered when a thread of
- * the program makes progress, or some seconds after the context was created, if
- * the program leaves progress to that thread; afterwards unknown ids are
- * refused. The credits of the peers bound the number of kept requests. */
+ * until their RPC is registered. All RPCs count as registered as soon as a
+ * thread of the program makes progress or, if none does, some seconds after the
+ * context was created; from then on unknown ids are refused. The credits of the
+ * peers bound the number of kept requests. */
 
 /* Defined below: serves a waiting request like a new arrival. */
 static void serve_known(struct hg_handle *handle);
@@ -101,7 +101,7 @@ static void early_look(hg_context_t *context)
  * an error in a request is logged, and answered with a code, unless the request
  * is one-way. */
 
-/* Returns the room of long arguments, as their handler begins. */
+/* Frees the room of long arguments, as their handler begins. */
 AMG_NOINLINE static void long_begin(struct hg_handle *handle)
 {
     if (handle->arrival->is_long)
@@ -222,7 +222,7 @@ static bool flags_are_right(
         (flags & AMG_HEADER_ACK) != 0 ||
         ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
 
-    if ((flags & AMG_HEADER_SEVERAL) != 0) /* handled before, if valid */
+    if ((flags & AMG_HEADER_SEVERAL) != 0) /* serve_other() takes valid ones */
         return false;
     /* Probe by a target that waits for an ACK: is this process still there? */
     if (flags == AMG_HEADER_ACK && !arrival->is_one_way)
@@ -251,8 +251,8 @@ static void serve_late_reply(
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Handles a message that is no plain request, or a plain request that the class
- * must check further. */
+/* Handles a message that is_plain() does not accept, except late replies and
+ * requests of records. */
 AMG_NOINLINE static void serve_any(struct hg_handle *handle)
 {
     hg_context_t *context = handle->info.context;
@@ -399,9 +399,9 @@ AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
 }
 
 /* A plain request for a handler that takes no handle is queued by an entry in
- * `kept` of its arrival, without memory of its own: the request keeps its place
- * among the calls of its peer, runs in the thread that runs incoming calls, and
- * holds its credit until its handler has returned. */
+ * `kept` of its arrival, so no memory is allocated. The request keeps its place
+ * among the calls of its peer; its handler runs in the thread that runs
+ * incoming calls; its credit returns when the handler has returned. */
 
 /* An arrival that waits for its handler; stored in `kept` of the arrival. */
 struct waiting {
@@ -409,12 +409,12 @@ struct waiting {
     hg_context_t *context;
     struct amg_rpc *rpc;
     uint32_t route;
-    uint32_t at; /* of several calls: offset of the next record */
+    uint32_t at; /* in a message of records: offset of the next one */
 };
 
 _Static_assert(
     sizeof(struct waiting) <= sizeof(((struct amg_arrival *)NULL)->kept),
-    "the words of an arrival");
+    "the struct fits into `kept`");
 
 static inline struct amg_arrival *waiting_arrival(struct waiting *waiting)
 {
@@ -459,7 +459,7 @@ static void waiting_run(struct amg_cq_entry *entry)
         arrival->len - AMG_HEADER_LEN);
 }
 
-/* Handles the last record of several; `arg` NULL: the sender has changed the
+/* Handles the last record of a message; `arg` NULL: the sender has changed the
  * record since the check, and the rest is dropped. */
 AMG_NOINLINE static void several_end(
     struct waiting *waiting, const void *arg, uint32_t arg_len)
@@ -468,8 +468,8 @@ AMG_NOINLINE static void several_end(
     waiting_end(waiting, arg, arg_len);
 }
 
-/* Runs the handler of the next record of several. Before the handler runs, the
- * other records go back to the front of the queue, so that the order is kept if
+/* Runs the handler of the next record of a message. Before the handler runs,
+ * the other records go back to the front of the queue. So the order is kept if
  * the handler runs callbacks, other threads can run these records, and the
  * context, with callbacks queued, cannot be destroyed. The argument is copied,
  * because the thread that runs the last record releases the arrival. */
@@ -552,8 +552,8 @@ AMG_NOINLINE static void serve_searched(
         serve_plain(context, route, arrival, NULL);
 }
 
-/* Serves each record of a valid request by a handle. The handles share the
- * arrival, whose credit returns after the last handle. */
+/* Serves each record of a valid request by a handle of its own. The handles
+ * share the arrival, whose credit returns with the end of the last handle. */
 static void records_serve(hg_context_t *context, unsigned route,
     struct amg_arrival *arrival, struct amg_rpc *rpc, uint32_t count)
 {
@@ -630,7 +630,7 @@ static void serve_several(
         records_serve(context, route, arrival, rpc, count);
 }
 
-/* Serves a message that is no plain request. */
+/* Serves a message that is_plain() does not accept. */
 AMG_NOINLINE static void serve_other(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {

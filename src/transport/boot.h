@@ -49,7 +49,7 @@ struct amg_node {
     uint32_t node_count;   /* nodes of the job */
     uint32_t message_len;  /* the least message_len that a rank asks for */
     uint32_t credits;      /* the fewest credits that a rank asks for */
-    bool is_part; /* the job is part of another, with ranks on this node, too */
+    bool is_part; /* other ranks, of a larger job, may be on this node */
     void *cards;  /* AMG_NODE_CARD_LEN bytes for each rank of this node */
 };
 
@@ -79,11 +79,11 @@ struct amg_node_ops {
     /* How often this rank has to call again, at intervals of
      * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
      * opening: MPI may hold back their messages until the sender calls MPI
-     * again. AMG_JOINED_NOT_YET: a rank may still be in a call; 0: never again.
+     * again. AMG_JOINED_NOT_YET: a rank may be in such a call; 0: never again.
      * Each rank first calls after the same collective call. Never blocks. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* The path of bulk data of the domain, such as "mpi+p2p", and in one line
-     * why it was chosen; owned by the domain. */
+     * why that path was chosen; owned by the domain. */
     const char *(*way)(const struct amg_domain *domain);
     const char *(*reason)(const struct amg_domain *domain);
     void (*close)(struct amg_node *node);

@@ -17,7 +17,7 @@
 enum {
     WARNINGS_MAX = 100, /* so that peers cannot flood the log */
     NAMED_MAX = 4,
-    SILENT_MAX = 130, /* checks, after which a peer is not named again */
+    SILENT_MAX = 130, /* checks; afterwards a peer is not named again */
 };
 
 struct amg_op amg_call_cancelled;
@@ -54,7 +54,7 @@ bool amg_calls_may_warn(struct amg_calls *calls)
         return false;
     if (++calls->warnings == WARNINGS_MAX)
         AMG_LOG_WARNING(calls->ops->source,
-            "%u faults of peers were reported; further ones are not",
+            "%u faults of peers were reported; further faults are not",
             (unsigned)WARNINGS_MAX);
     return true;
 }
@@ -73,8 +73,8 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
             "an answer that matches no call or transfer was dropped",
         [AMG_VIOLATION_ACCESS] = "an access to memory was refused",
         [AMG_VIOLATION_DROPPED] =
-            "a one-way call was dropped, as its context is closed here, this "
-            "process does not listen, or has no memory",
+            "a one-way call was dropped: its context is closed here, or this "
+            "process does not listen or has no memory",
     };
     char name[AMG_PEER_NAME_CAP];
 
@@ -162,7 +162,7 @@ void amg_calls_watched_locked(const struct amg_calls *calls)
             calls->watch.named - NAMED_MAX);
 }
 
-/* Makes the post WAITING; the caller queues it by flow control. */
+/* Makes the post WAITING; the caller then queues it by flow control. */
 static void waiting_note_locked(
     struct amg_calls *calls, struct amg_post *post, struct amg_op *op)
 {

@@ -45,8 +45,8 @@
  *   queue                                       after its wait for a credit
  *
  * The target's program decides when it answers, and its answer may depend on
- * messages of the library (ACKs, credits, refusals, transfers). So these take
- * no credit and no slot, and wait for room in the medium alone.
+ * messages of the library (ACKs, credits, refusals, transfers). So such
+ * messages take no credit and no slot, and wait for room in the medium alone.
  *
  * The caller of a function that ends in _locked holds the lock of the domain.
  * Model: tests/models/credits.pml. */
@@ -94,7 +94,7 @@ struct amg_post {
     struct amg_ep *ep;       /* the endpoint of `op` */
     struct amg_flow_peer *peer;
     uint32_t cookie;  /* set by the post; 0 without `wants_reply` */
-    bool wants_reply; /* then `op` is NULL once the medium has the message */
+    bool wants_reply; /* true: `op` is NULL once the medium has the message */
 };
 
 struct amg_calls;
@@ -142,10 +142,9 @@ struct amg_calls {
     struct amg_flow flow;
     struct amg_table table;  /* operations that wait for an answer */
     struct amg_list waiting; /* WAITING posts, to all peers */
-    struct amg_list late;    /* replies to cancelled calls; the driver adds them
-                              */
+    struct amg_list late;    /* by the driver: replies to cancelled calls */
     struct amg_calls_watch watch;
-    unsigned warnings; /* logged about peers */
+    unsigned warnings; /* number of warnings logged about peers */
 };
 
 /* Placeholder in the table for a call that was cancelled. */
@@ -160,7 +159,7 @@ void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
 /* Accepts zeroed memory. The driver has emptied `late`. */
 void amg_calls_fini(struct amg_calls *calls);
 
-/* May one more fault of a peer be logged? Peers could cause any number. */
+/* May one more fault be logged? Peers could cause any number of faults. */
 bool amg_calls_may_warn(struct amg_calls *calls);
 /* Logs that the peer violated the protocol by a message of this kind, once per
  * sort of violation. `number`: the offending value. */
@@ -169,16 +168,16 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
 
 /* Is it time to check all peers? Reads the clock: do not call in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* Number of entries that wait for the peer `owner`, but not cancelled calls. */
+/* Number of entries that wait for the peer `owner`; not cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
 /* Checks a peer, whose number in the table of calls is `owner`, and for which
  * `transfers` transfers wait: logs the peer's name after a long silence. */
 void amg_calls_watch_locked(struct amg_calls *calls, struct amg_flow_peer *peer,
     struct amg_watched *watched, uint32_t owner, unsigned transfers);
-/* Ends the check of all peers. */
+/* Ends the check of all peers: logs the number of peers not named. */
 void amg_calls_watched_locked(const struct amg_calls *calls);
 
-/* Starts a post, under the lock. A cancel before the next state finds DONE. */
+/* Starts a post, under the lock. Until the next state a cancel finds DONE. */
 static inline void amg_call_begin(struct amg_op *op, struct amg_ep *ep)
 {
     op->data = NULL;
@@ -309,8 +308,8 @@ static inline void amg_calls_credit_locked(
         amg_calls_go_locked(calls, peer);
 }
 
-/* The operation that an answer of `owner` with this cookie completes; may be
- * amg_call_cancelled. NULL: there was no such request. */
+/* The operation that an answer with this cookie from the peer `owner`
+ * completes; may be amg_call_cancelled. NULL: there was no such request. */
 static inline struct amg_op *amg_calls_find_locked(
     const struct amg_calls *calls, uint32_t cookie, uint32_t owner)
 {
@@ -355,8 +354,8 @@ void amg_calls_on_note_locked(
  * message could not be sent. */
 bool amg_calls_pay_one_locked(struct amg_calls *calls);
 
-/* Ends a posted operation with HG_CANCELED; ignores an operation that has ended
- * or was not posted. */
+/* Ends a posted operation with HG_CANCELED; no effect on an operation that has
+ * ended or was not posted. */
 void amg_calls_cancel_locked(struct amg_calls *calls, struct amg_op *op);
 /* Ends an ASKED operation with `ret` before its answer. */
 void amg_calls_abandon_locked(
@@ -366,7 +365,7 @@ void amg_calls_end_waiting_locked(
     struct amg_calls *calls, struct amg_post *post, hg_return_t ret);
 /* The endpoint closes: cancels all of its requests. */
 void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
-/* Ends (HG_CANCELED) those operations of the list `posts` that are of `ep`. */
+/* Ends with HG_CANCELED the operations of `ep` in the list `posts`. */
 void amg_calls_detach_locked(struct amg_calls *calls,
     const struct amg_list *posts, const struct amg_ep *ep);
 

@@ -278,7 +278,7 @@ static void pool_serve(struct amg_flow *flow)
     }
 }
 
-/* Asks some peers with more than their share to return the rest. */
+/* Asks some peers with more than their share to return the excess. */
 static void pool_recall(struct amg_flow *flow)
 {
     uint32_t share = share_of(flow);

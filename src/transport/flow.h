@@ -42,14 +42,14 @@
 /* Flow control state of a peer, valid when all zero, so that a table of many
  * peers needs no initialisation. The struct must not move while in use. */
 struct amg_flow_peer {
-    struct amg_link *waiting; /* a ring: its oldest request, or NULL */
+    struct amg_link *waiting; /* oldest of a ring of requests, or NULL */
     struct amg_link owing;    /* in `owing` of struct amg_flow */
     uint16_t unanswered;      /* credits taken and not given back */
     uint16_t owed;            /* credits this process owes the peer */
-    uint16_t reserve;         /* `limit` of struct amg_flow minus the peer's */
+    uint16_t reserve;         /* limit of struct amg_flow - the peer's limit */
     int16_t extra;            /* credits beyond `first` of struct amg_flow */
     uint16_t debt;      /* credits recalled by the peer, but still in use */
-    uint8_t violations; /* a bit for each kind that was logged (calls.h) */
+    uint8_t violations; /* bits of enum amg_violation, once logged */
     bool has_wished;    /* the peer knows that this process wants more */
     /* Credits of the peer at this process. */
     uint16_t granted;  /* credits from the pool */
@@ -69,9 +69,9 @@ struct amg_flow {
     uint16_t limit;          /* credits per peer, >= 1 */
     uint16_t first;          /* credits per peer from the start, >= 1 */
     uint32_t pool;           /* credits for all peers to share */
-    uint32_t used;           /* of the pool */
+    uint32_t used;           /* credits of the pool that peers have */
     uint32_t sharers;        /* peers in `wishing`, `sharing` or both */
-    struct amg_list wishing; /* peers that wait for the pool, a queue */
+    struct amg_list wishing; /* queue of peers that wait for the pool */
     struct amg_list sharing; /* peers with credits of the pool */
 };
 
@@ -176,7 +176,7 @@ static inline void amg_flow_owing_add(
         amg_list_push(&flow->owing, &peer->owing);
 }
 
-/* Are the credits owed to the peer, and one more, enough for a message? */
+/* Are the credits owed to the peer, plus one, enough for a message? */
 static inline bool amg_flow_owes_enough(
     const struct amg_flow *flow, const struct amg_flow_peer *peer)
 {

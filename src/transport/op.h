@@ -57,7 +57,7 @@ struct amg_arrival {
                              */
     uint64_t token;         /* finds the origin's call; of a one-way request 0,
                              * or AMG_TOKEN_ACK */
-    /* For the layer that got the arrival from the driver, until release(). */
+    /* Words of the layer that received the arrival, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
 
@@ -74,8 +74,8 @@ static inline bool amg_arrival_has_credit(const struct amg_arrival *arrival)
 struct amg_events {
     struct amg_list done;
     struct amg_list arrived;
-    /* A peer made progress that completes nothing here, such as a fragment of
-     * the peer's transfer: more may follow, so a wait should keep polling. */
+    /* A peer made progress that completes no operation here, such as a fragment
+     * of its transfer: more may follow, so a wait should keep polling. */
     bool has_moved;
 };
 

@@ -116,8 +116,8 @@ enum amg_pack_verdict {
 void amg_packer_init(
     struct amg_packer *packer, uint32_t len_max, uint32_t room);
 
-/* True: the call leaves now, without amg_packer_post(), because nothing was
- * sent to the peer since the last poll began. False: call that function. */
+/* True: the call leaves now, because nothing was sent to the peer since the
+ * last poll began. False: the caller calls amg_packer_post(). */
 static inline bool amg_packer_is_first(
     const struct amg_packer *packer, struct amg_pack_peer *peer)
 {

@@ -66,7 +66,7 @@ void amg_seg_iter_skip(struct amg_seg_iter *iter, uint64_t len);
 void amg_seg_iter_gather(void *to, struct amg_seg_iter *from, uint64_t len);
 void amg_seg_iter_scatter(
     struct amg_seg_iter *to, const void *from, uint64_t len);
-/* Copies between two lists, run by run; only the current two may overlap. */
+/* Copies between two lists, run by run; the runs of one step may overlap. */
 void amg_seg_iter_copy(
     struct amg_seg_iter *to, struct amg_seg_iter *from, uint64_t len);
 

@@ -146,8 +146,8 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
             key.serial,
             rc == HG_NOENTRY ? "its owner has freed the bulk handle, perhaps "
                                "while the call that brought it was under way"
-            : rc == HG_PERMISSION ? "the bulk handle does not allow it"
-                                  : "they are beyond the memory");
+            : rc == HG_PERMISSION ? "the bulk handle forbids that"
+                                  : "the bytes are beyond the memory");
         amg_self_finish(ep, op, rc, 0);
         return HG_SUCCESS;
     }
@@ -354,7 +354,7 @@ static hg_return_t self_addr_parse(
 
     if (!text_is_address(text)) {
         AMG_LOG_ERROR("addr",
-            "'%s' is not an address of self; these look like %s", text,
+            "'%s' is not an address of self; addresses look like %s", text,
             domain->text);
         return HG_INVALID_ARG;
     }

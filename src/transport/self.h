@@ -19,14 +19,14 @@ enum { AMG_SELF_TEXT_CAP = 48 };
 enum {
     AMG_SELF_ARMED = 1, /* a thread blocks on the descriptor, or is about to */
     AMG_SELF_RUNG = 2,  /* the descriptor must be drained */
-    AMG_SELF_ENTRY = 4, /* an entry: the bits from here on count entries */
+    AMG_SELF_ENTRY = 4, /* one entry: this bit and higher bits are a count */
 };
 
 struct amg_self_ep;
 
 /* All exposed memory of a domain. Owned by the domain, which embeds it. */
 struct amg_self_mems {
-    struct amg_lock lock; /* guards all below, and the counts of users */
+    struct amg_lock lock; /* guards all below, and `users` of each memory */
     struct amg_table table;
     uint32_t serials; /* next serial number */
 };
@@ -81,7 +81,7 @@ extern const struct amg_transport amg_self_transport;
 bool amg_self_mem_is(const struct amg_domain *domain, const struct amg_key *key,
     const struct amg_segment *segments, uint32_t count);
 
-/* `limits` and `max_contexts` are set, all else is zero. HG_NOMEM. */
+/* Expects `limits` and `max_contexts` to be set, all else 0. HG_NOMEM. */
 hg_return_t amg_self_msgs_init(struct amg_self_msgs *msgs);
 /* Accepts the result of a failed init. */
 void amg_self_msgs_fini(struct amg_self_msgs *msgs);

@@ -22,8 +22,8 @@
 #include "transport/state.h"
 
 enum {
-    POOL_FILL = 16, /* messages made at open: a few calls at once */
-    OWNER = 0,      /* of all calls: there is one peer */
+    POOL_FILL = 16, /* messages made at open, for a few calls at once */
+    OWNER = 0,      /* owner of all calls: the only peer */
 };
 
 /* A request or reply; in the pool while nobody uses it. */
@@ -469,7 +469,7 @@ static void events_init(struct amg_self_ep *ep)
     ep->event_fd = amg_eventfd_open();
     if (ep->event_fd < 0)
         AMG_LOG_WARNING("ctx",
-            "self: no descriptor to block on: waiting polls at intervals, "
+            "self: no descriptor to block on: a wait polls at intervals, "
             "which uses CPU time; see ulimit -n");
 }
 

@@ -38,7 +38,7 @@ struct amg_state {
     char *text; /* NULL: things are counted, and nothing is written */
     size_t cap;
     size_t len;
-    size_t count;                /* of things under way */
+    size_t count;                /* number of things under way */
     size_t owed;                 /* of `count`: what must end before ranks of a
                                   * job may close */
     size_t quiet;                /* peers with nothing under way */
@@ -48,7 +48,7 @@ struct amg_state {
     const char *part;
     const struct amg_calls *calls;    /* of `peer` */
     const struct amg_flow_peer *peer; /* NULL: the line is about the part */
-    size_t begin;                     /* of the line in `text` */
+    size_t begin;                     /* offset of the line in `text` */
     unsigned items;
     bool is_full; /* `text` has no room for the line */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of cookies: numbers for pointers, invalid once the pointer is removed.
  *
- * A cookie is the index of a slot and its use count, so an invalid cookie
- * matches again only after 1024 uses of its slot. */
+ * A cookie is the index of a slot and the slot's use count, so an invalid
+ * cookie matches again only after 1024 uses of its slot. */
 #include "transport/table.h"
 
 #include "base/log.h"

@@ -14,12 +14,12 @@
 enum {
     AMG_TABLE_INDEX_BITS = 22, /* four million entries */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1,
-    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* upper bits: uses of a slot */
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* a use of a slot; upper bits */
 };
 
 struct amg_table_slot {
     void *object;           /* NULL: free */
-    uint32_t cookie;        /* of the object; if free: of the next object */
+    uint32_t cookie;        /* of `object`; if free: of the next object */
     uint32_t owner_or_next; /* number of the peer; if free: the next free slot
                              */
 };

@@ -10,10 +10,10 @@
  *   memory    a registered list of segments that peers may put to or get from
  *
  * Rules for every slot, unless its text says otherwise:
- *  - it does not block, and returns in microseconds;
- *  - any thread may call it, also at the same time as others on one object (the
- *    driver guards itself with leaf locks); only poll() of one endpoint has one
- *    caller at a time;
+ *  - the slot does not block, and returns in microseconds;
+ *  - any thread may call the slot, also while other threads use the same object
+ *    (the driver guards itself with leaf locks); only poll() of one endpoint
+ *    has one caller at a time;
  *  - on an error nothing has changed, `ret_` pointers are not written, and the
  *    driver has logged the cause if the driver found it;
  *  - pointers passed in are the caller's, and not kept after the return;
@@ -85,8 +85,8 @@ struct amg_open_nic {
 /* Parameters of the open of a domain. */
 struct amg_open {
     const char *info;     /* init string after the scheme, "" when none */
-    const char *protocol; /* the scheme after its '+', or all of it; NULL takes
-                           * the default */
+    const char *protocol; /* the part of the scheme after '+', or all of it if
+                           * it has no '+'; NULL: the default protocol */
     bool is_listening;
     /* All peers are ranks of one job, and close together with the main domain:
      * so quiesce() waits for the calls and transfers of this process, too. */
@@ -130,18 +130,18 @@ struct amg_domain {
      * any route. */
     uint64_t posted;
     /* Set by core for the main domain: calls stop() of the other domains of the
-     * class. The driver calls it repeatedly from the teardown of its medium
-     * (MPI_Finalize()), when the program may make no more progress, until the
-     * peers have closed. NULL: none. */
+     * class. The driver calls stopped() repeatedly from the teardown of its
+     * medium (MPI_Finalize()), when the program may make no more progress,
+     * until the peers have closed. NULL: nothing to call. */
     void (*stopped)(void *arg);
     void *stopped_arg;
     /* Makes progress on all endpoints, whose next polls return the results.
      * NULL: an unreg() of a peer needs no progress of this domain. Constant. */
     void (*progress)(struct amg_domain *domain);
     /* Set by core: makes progress on the other open domains of the process. A
-     * driver that waits for a peer calls it repeatedly, without a lock: the
-     * peer may wait in the same way for this process in another domain. NULL:
-     * the class is not open yet. */
+     * driver that waits for a peer calls others() repeatedly, without a lock:
+     * the peer may wait in the same way for this process in another domain.
+     * NULL: the class is not open yet. */
     void (*others)(const struct amg_domain *domain);
     /* Set by core for log lines: returns the rank of a peer, or UINT32_MAX.
      * Takes no lock. NULL: the ranks are not known. */
@@ -254,9 +254,9 @@ struct amg_domain_ops {
     /* Ends the calls of the peers: this process makes no more progress. Called
      * repeatedly until the peers have closed; optional before close. */
     void (*stop)(struct amg_domain *domain);
-    /* Writes what is under way with each peer, and in the domain besides. Takes
-     * the locks of the driver for some microseconds, longer where many calls
-     * and transfers are under way; logs nothing. */
+    /* Writes what is under way with each peer, and what belongs to no peer.
+     * Takes the locks of the driver for some microseconds, longer where many
+     * calls and transfers are under way; logs nothing. */
     void (*write_state)(struct amg_domain *domain, struct amg_state *state);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
@@ -332,8 +332,8 @@ struct amg_msg_ops {
         struct amg_ep *ep, struct amg_peer *peer, struct amg_buf **ret_buf);
     /* A buffer for a longer message to `peer`, of at least `len` bytes.
      * HG_AGAIN: all such buffers are in use; HG_MSGSIZE: this driver has none
-     * that long. The caller can do without, and should not wait for a long
-     * buffer. */
+     * that long. The caller can do without a long buffer, and should not wait
+     * for one. */
     hg_return_t (*get_long_buf)(struct amg_ep *ep, struct amg_peer *peer,
         uint32_t len, struct amg_buf **ret_buf);
     /* Returns an unused buffer. */
@@ -375,9 +375,9 @@ struct amg_msg_ops {
      * requests that took credits. Completion and errors as send_request. */
     hg_return_t (*send_ack)(struct amg_ep *ep, struct amg_target to,
         const void *bytes, uint32_t len, struct amg_op *op);
-    /* The bytes of an arrival, or of a reply, are no longer needed. The credit
-     * of a one-way request goes back here. Valid until the domain is closed,
-     * also after the endpoint was closed. */
+    /* Free the bytes of an arrival, or of a reply; release() also returns the
+     * credit of a one-way request. The caller may still call these slots after
+     * the endpoint was closed, until the domain is closed. */
     void (*release)(struct amg_ep *ep, struct amg_arrival *arrival);
     void (*release_reply)(struct amg_ep *ep, struct amg_op *op);
 };
@@ -419,9 +419,9 @@ struct amg_bulk_ops {
 struct amg_transport {
     const char *name;    /* name in addresses and reports: "self", "mpi" */
     const char *schemes; /* init strings it opens, space separated */
-    /* Have all requests that this process sent to itself left the driver: are
-     * they answered, or released? Set in the driver that reaches only this
-     * process, else NULL. */
+    /* Are all requests that this process sent to itself over in the driver:
+     * answered or, if one-way, released? Set in the driver that reaches only
+     * this process, else NULL. */
     bool (*is_clear)(struct amg_ep *ep);
     struct amg_domain_ops domain;
     struct amg_ep_ops ep;

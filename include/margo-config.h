@@ -5,8 +5,8 @@
  *
  * A pool or stream is found by handle, by name or by index. Names are unique
  * within their kind, and begin with a letter or "_". An index is a position in
- * a list, so a removal changes the later ones. margo_find_pool() and the other
- * macros of this header choose the call by the type of their argument.
+ * a list, so a removal changes the indices behind it. margo_find_pool() and the
+ * other macros of this header choose the call by the type of their argument.
  *
  * A pool or stream with references is not removed: an RPC holds its pool, a
  * stream holds the pools of its scheduler, and programs take references by
@@ -27,7 +27,7 @@ extern "C" {
 
 /* For margo_get_config_opt(). */
 #define MARGO_CONFIG_PRETTY_JSON   0x1     /* in many lines, indented */
-#define MARGO_CONFIG_HIDE_EXTERNAL 0x2     /* without the program's pools ... */
+#define MARGO_CONFIG_HIDE_EXTERNAL 0x2     /* without external pools, streams */
 #define MARGO_CONFIG_USE_NAMES     0x4     /* pools by name, not by index */
 #define MARGO_CONFIG_AMALGAM       0x10000 /* with fields of Amalgam: ours */
 
@@ -46,8 +46,8 @@ struct margo_xstream_info {
 };
 
 /**
- * Describe an instance as JSON text, from which margo_init_ext() makes an equal
- * one.
+ * Describe an instance as JSON text, from which margo_init_ext() makes a
+ * similar one.
  *
  * @param mid  [in]
  * Owns:      the caller owns the result; free() frees it.
@@ -142,10 +142,10 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
  * @param mid             [in]
  * @param name            [in]   NULL: the library chooses one
  * @param pool            [in]
- * @param take_ownership  [in]   ABT_TRUE: freed when it is removed
+ * @param take_ownership  [in]   ABT_TRUE: the instance frees the pool
  * @param info            [out]  may be NULL; `name` is borrowed from the pool
- * Owns:      the pool stays the caller's, and must live until it is removed or
- *            the instance has ended; or the instance owns it.
+ * Owns:      with `take_ownership` the instance owns the pool; else the caller
+ *            does, and keeps it until its removal or the instance's end.
  * Errors:    HG_INVALID_ARG  mid or pool is NULL; the pool is known already;
  *                            the name is taken or reserved
  *            HG_NOMEM        no memory
@@ -160,17 +160,17 @@ HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
 /**
  * Remove a pool, by its handle, its index or its name.
  *
- * It is freed if the instance owns it.
+ * A pool that the instance owns is freed.
  *
  * @param mid  [in]
  * @param pool, index, name  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
- *            HG_PERMISSION   it is in use by a stream, an RPC, the progress
- *                            loop, as default pool of handlers, by a reference
- *                            of the program; or it is the primary one, or has
- *                            threads. The log says which
+ *            HG_PERMISSION   a stream, an RPC, the progress loop or handlers
+ *                            use the pool, the program has a reference to it,
+ *                            or user-level threads in it have not ended. The
+ *                            log says which
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -230,7 +230,7 @@ HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
  * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
- *            HG_PERMISSION   the program has no reference to it
+ *            HG_PERMISSION   the program has no such reference
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24, but only references of the program can be released.
@@ -268,7 +268,7 @@ HG_PUBLIC hg_return_t margo_find_xstream_by_name(
  * "argobots.xstreams".
  *
  * @param mid   [in]
- * @param json  [in]   one JSON object; it names pools of the instance
+ * @param json  [in]   one JSON object, which names pools of the instance
  * @param info  [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      the instance owns the stream, until it ends or
  *            margo_remove_xstream().
@@ -291,13 +291,13 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
  * @param mid             [in]
  * @param name            [in]   NULL: the library chooses one
  * @param xstream         [in]
- * @param take_ownership  [in]   ABT_TRUE: joined and freed when it is removed
+ * @param take_ownership  [in]   ABT_TRUE: the instance joins and frees it
  * @param info            [out]  may be NULL; `name` is borrowed from the stream
- * Owns:      the stream stays the caller's, and must live until it is removed
- *            or the instance has ended; or the instance owns it.
+ * Owns:      with `take_ownership` the instance owns the stream; else the
+ *            caller does, and keeps it until its removal or the instance's end.
  * Errors:    HG_INVALID_ARG  mid or xstream is NULL; the stream is known
- *                            already; the instance does not know a pool of it;
- *                            the name is taken or reserved
+ *                            already; the instance does not know a pool of the
+ *                            stream; the name is taken or reserved
  *            HG_NOMEM        no memory
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
@@ -310,18 +310,18 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
 /**
  * Remove an execution stream, by its handle, its index or its name.
  *
- * If the instance owns it, it is joined and freed: it ends when its pools have
- * no thread for it to run. A stream that runs the caller ends when that leaves
- * it, and another stream runs the caller on.
+ * A stream that the instance owns is joined and freed: it ends when its pools
+ * have no thread that is ready. A stream that runs the caller ends when the
+ * caller leaves it; another stream then continues the caller.
  *
  * @param mid  [in]
  * @param xstream, index, name  [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
- *            HG_PERMISSION   it is the primary one, or has a reference; or no
- *                            other stream runs the caller, or a pool that is in
- *                            use. The log says which
+ *            HG_PERMISSION   it is the primary stream, or the program has a
+ *                            reference to it; or no other stream would run the
+ *                            caller, or a pool in use. The log says which
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.
@@ -381,7 +381,7 @@ HG_PUBLIC hg_return_t margo_xstream_ref_count_by_name(
  * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
- *            HG_PERMISSION   the program has no reference to it
+ *            HG_PERMISSION   the program has no such reference
  * Threads:   any thread; never blocks for long.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -396,10 +396,10 @@ HG_PUBLIC hg_return_t margo_xstream_release_by_name(
 /**
  * Move the threads that are ready in one pool to another.
  *
- * Threads that wait are in no pool; they return to their former pool.
+ * Waiting threads are in no pool; when ready, they return to their former pool.
  *
  * @param origin_pool  [in]
- * @param target_pool  [in]  the same one: nothing is done
+ * @param target_pool  [in]  equal to origin_pool: nothing is done
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  a pool is ABT_POOL_NULL
  *            HG_OTHER_ERROR  a pool returned an error; see log

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of RPCs: blocking, with a request, or with a callback.
  *
- * A call to a provider replaces the provider in the handle's id: it calls the
- * RPC of the same name at that provider, and the handle keeps the new id. */
+ * A call to a provider replaces the provider in the handle's id: the call goes
+ * to the RPC of the same name there, and the handle keeps the new id. */
 #ifndef MARGO_FORWARD_H
 #define MARGO_FORWARD_H
 
@@ -17,12 +17,12 @@ extern "C" {
  *
  * Only the calling thread waits. A call that fails at once sends nothing.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * Owns:      `in_struct` may be reused when the call returns.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
+ * Errors:    HG_INVALID_ARG handle is NULL, or one of a received request; or
  *                           timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
  *            HG_CANCELED    the call was cancelled
@@ -111,15 +111,15 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  * Start a call of a provider's RPC, with a time limit; margo_wait() on the
  * request waits for the answer.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param req          [out]
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
- *                           timeout_ms is negative
+ * Errors:    HG_INVALID_ARG handle or req is NULL; handle is one of a received
+ *                           request; timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
  *            HG_CANCELED    the call was cancelled
  *            HG_NOENTRY     the target does not know the RPC or the provider
@@ -211,17 +211,17 @@ static inline hg_return_t margo_iforward(
  * Start a call of a provider's RPC, with a time limit, and call a function when
  * the answer has arrived.
  *
- * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: that in the handle's id
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
  * @param handle       [in]
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param on_complete  [in]  called by the progress loop, with `uargs` and the
  *                           result; must not wait
- * @param uargs        [in]  passed to it
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
- * Errors:    HG_INVALID_ARG handle is NULL, or that of a received request; or
- *                           timeout_ms is negative
+ * Errors:    HG_INVALID_ARG handle or on_complete is NULL; handle is one of a
+ *                           received request; timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed; a late answer is dropped
  *            HG_CANCELED    the call was cancelled
  *            HG_NOENTRY     the target does not know the RPC or the provider

@@ -32,7 +32,7 @@ HG_PUBLIC hg_return_t margo_create(
  *
  * @param handle  [in]
  * Owns:      the reference to the handle is consumed.
- * Errors:    HG_INVALID_ARG it was destroyed before; HG_SUCCESS for NULL
+ * Errors:    HG_INVALID_ARG handle was destroyed before; HG_SUCCESS for NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -68,10 +68,9 @@ HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
  *
  * @param handle     [in]
  * @param in_struct  [out]
- * Owns:      the caller owns its members; margo_free_input() frees them.
+ * Owns:      the caller owns the members; margo_free_input() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
- *            HG_NO_MATCH    the RPC was registered without an input, or is not
- *                           registered any more
+ *            HG_NO_MATCH    the RPC has no input, or is no longer registered
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -84,8 +83,8 @@ HG_PUBLIC hg_return_t margo_get_input(hg_handle_t handle, void *in_struct);
  *
  * @param handle     [in]
  * @param in_struct  [in,out]
- * Owns:      its members are consumed.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Owns:      the members are consumed.
+ * Errors:    HG_INVALID_ARG handle is NULL, or no input is decoded
  *            and those of HG_Free_input()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -98,10 +97,9 @@ HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
  *
  * @param handle      [in]
  * @param out_struct  [out]
- * Owns:      the caller owns its members; margo_free_output() frees them.
+ * Owns:      the caller owns the members; margo_free_output() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
- *            HG_NO_MATCH    the RPC was registered without an output, or is not
- *                           registered any more
+ *            HG_NO_MATCH    the RPC has no output, or is no longer registered
  *            HG_NOENTRY     the target does not know the RPC or the provider
  *            any other error with which the target answered, and those of
  *            HG_Get_output()
@@ -116,8 +114,8 @@ HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
  *
  * @param handle      [in]
  * @param out_struct  [in,out]
- * Owns:      its members are consumed.
- * Errors:    HG_INVALID_ARG handle is NULL
+ * Owns:      the members are consumed.
+ * Errors:    HG_INVALID_ARG handle is NULL, or no output is decoded
  *            and those of HG_Free_output()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
@@ -130,10 +128,11 @@ HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
  *
  * @param handle         [in]
  * @param data           [in]
- * @param free_callback  [in]  called with `data` when the handle is freed; may
- *                             be NULL
+ * @param free_callback  [in]  called with `data` when the handle is freed, or
+ *                             gets other data; may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
  * Errors:    HG_INVALID_ARG handle is NULL
+ *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -194,7 +193,8 @@ HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
 /**
  * Set the RPC on whose behalf the calling thread makes its calls.
  *
- * Monitoring records it. In a handler it is the RPC that the handler serves.
+ * Used only with a monitor: calls carry the id of this RPC to their targets. A
+ * handler begins with the RPC that it serves.
  *
  * @param mid            [in]  the instance that makes the calls
  * @param parent_rpc_id  [in]  0: none

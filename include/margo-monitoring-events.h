@@ -39,7 +39,7 @@
     X(USER, user)
 
 /* MARGO_MONITOR_ON_PROGRESS is 0, the others follow in the order of the list;
- * MARGO_MONITOR_MAX is their number. A program uses them as indices of arrays,
+ * MARGO_MONITOR_MAX is their number. Programs use these numbers as indices,
  * as in `double times[MARGO_MONITOR_MAX]`. */
 enum {
 #define X(NAME, name) MARGO_MONITOR_ON_##NAME,

@@ -3,15 +3,15 @@
  * end of each event; the monitor may dump its results.
  *
  * A program names a monitor in `struct margo_init_info`: its own, or
- * margo_default_monitor, which keeps statistics and time series and writes them
- * as JSON. MARGO_ENABLE_MONITORING in the environment selects the latter, too.
+ * margo_default_monitor, which writes statistics and time series as JSON, and
+ * which "monitoring" in the JSON text and MARGO_ENABLE_MONITORING select, too.
  *
  * Each event has a struct of arguments. At MARGO_MONITOR_FN_START all members
- * but the results are set, at MARGO_MONITOR_FN_END all of them. Both calls get
- * the same struct, so a monitor can keep a value in `uctx` from one to the
- * other. The thread that causes an event calls the monitor, several threads at
- * the same time; it must neither block nor call functions that are monitored.
- */
+ * but the results are set, at MARGO_MONITOR_FN_END all members. A value that
+ * the monitor stores in `uctx` at the start is there at the end, perhaps in
+ * another struct. The thread that causes an event calls the monitor, several
+ * threads at the same time. The monitor must neither block nor call functions
+ * that are monitored. */
 #ifndef MARGO_MONITORING_H
 #define MARGO_MONITORING_H
 
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* Also in margo.h, which needs this header first. */
+/* Declared here, too: this header does not include margo-types.h. */
 typedef struct margo_instance *margo_instance_id;
 typedef struct margo_request_struct *margo_request;
 
@@ -83,7 +83,7 @@ struct margo_monitor_register_args {
     uint16_t provider_id;
     ABT_pool pool;
     /* results */
-    hg_id_t id; /* 0: it failed */
+    hg_id_t id; /* 0: the registration failed */
     hg_return_t ret;
 };
 
@@ -169,7 +169,7 @@ struct margo_monitor_bulk_create_args {
     hg_return_t ret;
 };
 
-/* A transfer is started; the event ends when it is in flight. */
+/* A transfer is started; the event ends when the transfer is in flight. */
 struct margo_monitor_bulk_transfer_args {
     margo_monitor_data_t uctx;
     hg_bulk_op_t op;
@@ -192,7 +192,7 @@ struct margo_monitor_bulk_free_args {
     hg_return_t ret;
 };
 
-/* A request has arrived, and a thread is created that serves it. */
+/* A request has arrived, and a thread that serves the request is created. */
 struct margo_monitor_rpc_handler_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
@@ -202,7 +202,7 @@ struct margo_monitor_rpc_handler_args {
     hg_return_t ret;
 };
 
-/* That thread runs. */
+/* The thread that serves a request runs. */
 struct margo_monitor_rpc_ult_args {
     margo_monitor_data_t uctx;
     hg_handle_t handle;
@@ -294,21 +294,21 @@ struct margo_monitor_add_pool_args {
 
 struct margo_monitor_remove_pool_args {
     margo_monitor_data_t uctx;
-    const struct margo_pool_info *info; /* NULL at the end, if it was removed */
+    const struct margo_pool_info *info; /* NULL at the end after success */
     /* results */
     hg_return_t ret;
 };
 
 struct margo_monitor_add_xstream_args {
     margo_monitor_data_t uctx;
-    const struct margo_xstream_info *info; /* as with pools */
+    const struct margo_xstream_info *info; /* NULL at the start */
     /* results */
     hg_return_t ret;
 };
 
 struct margo_monitor_remove_xstream_args {
     margo_monitor_data_t uctx;
-    const struct margo_xstream_info *info; /* as with pools */
+    const struct margo_xstream_info *info; /* NULL at the end after success */
     /* results */
     hg_return_t ret;
 };
@@ -329,7 +329,7 @@ MARGO_EXPAND_MONITOR_MACROS
 struct margo_monitor {
     void *uargs; /* passed to initialize() */
     /* Called when the instance opens, with "monitoring.config" of its
-     * configuration, or NULL; its result is the `uargs` of all functions
+     * configuration, or NULL. The result is the `uargs` of all functions
      * below. */
     void *(*initialize)(
         margo_instance_id mid, void *uargs, struct json_object *config);
@@ -339,8 +339,8 @@ struct margo_monitor {
     void (*dump)(void *uargs, margo_monitor_dump_fn dump_fn, void *dump_args,
         bool reset);
     const char *(*name)(void);
-    /* Returns its configuration, as an object of json-c that the caller
-     * releases; for margo_get_config(). */
+    /* For margo_get_config(): returns the monitor's configuration, as an object
+     * of json-c that the caller releases. */
     struct json_object *(*config)(void *uargs);
 /* on_progress, and so on; the time is that of ABT_get_wtime(). */
 #define X(NAME, name)                                                          \
@@ -360,7 +360,7 @@ HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
  *
  * @param mid        [in]
  * @param dump_fn    [in]  called in this thread, any number of times
- * @param dump_args  [in]  its first argument; may be NULL
+ * @param dump_args  [in]  first argument of dump_fn; may be NULL
  * @param reset      [in]  true: the monitor starts again from zero
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or dump_fn is NULL

@@ -15,15 +15,15 @@ extern "C" {
 /**
  * Register an RPC for a provider.
  *
- * If the RPC is registered already, with a handler, it is replaced, and the log
- * warns.
+ * An RPC that is registered already is replaced; the log warns if both the
+ * former and the new registration have a handler.
  *
  * @param mid          [in]
  * @param func_name    [in]
- * @param in_proc_cb   [in]  codes the input; NULL: there is none
- * @param out_proc_cb  [in]  codes the output; NULL: there is none
- * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() defines
- *                           it; NULL: this process only calls
+ * @param in_proc_cb   [in]  codes the input; NULL: the RPC has none
+ * @param out_proc_cb  [in]  codes the output; NULL: the RPC has none
+ * @param rpc_cb       [in]  serves the RPC; see DEFINE_MARGO_RPC_HANDLER();
+ *                           NULL: this process only calls the RPC
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: no provider
  * @param pool         [in]  pool of its handlers; ABT_POOL_NULL: the default
  *                           pool
@@ -44,10 +44,10 @@ HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
  *
  * @param mid          [in]
  * @param func_name    [in]
- * @param in_proc_cb   [in]  codes the input; NULL: there is none
- * @param out_proc_cb  [in]  codes the output; NULL: there is none
- * @param rpc_cb       [in]  serves it, as DEFINE_MARGO_RPC_HANDLER() defines
- *                           it; NULL: this process only calls
+ * @param in_proc_cb   [in]  codes the input; NULL: the RPC has none
+ * @param out_proc_cb  [in]  codes the output; NULL: the RPC has none
+ * @param rpc_cb       [in]  serves the RPC; see DEFINE_MARGO_RPC_HANDLER();
+ *                           NULL: this process only calls the RPC
  * Owns:      nothing changes hands.
  * Errors:    0 on any failure; the log says why.
  * Threads:   any thread; never blocks.
@@ -72,7 +72,7 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
  * @param rpc_id  [in]
  * Owns:      the data of the RPC are freed by their callback.
  * Errors:    HG_INVALID_ARG mid is NULL
- *            HG_NOENTRY     it is not registered
+ *            HG_NOENTRY     the RPC is not registered
  * Threads:   any thread; never blocks.
  * Undefined: calls of that id in flight.
  * Source:    as Margo 0.24.
@@ -84,8 +84,8 @@ HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
  *
  * @param mid        [in]
  * @param func_name  [in]
- * @param id         [out]  its id, if it is registered
- * @param flag       [out]  HG_TRUE: it is
+ * @param id         [out]  id of the RPC, if it is registered
+ * @param flag       [out]  HG_TRUE: the RPC is registered
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
@@ -101,8 +101,8 @@ HG_PUBLIC hg_return_t margo_registered_name(
  * @param mid          [in]
  * @param func_name    [in]
  * @param provider_id  [in]
- * @param id           [out]  its id, if it is registered
- * @param flag         [out]  HG_TRUE: it is
+ * @param id           [out]  id of the RPC, if it is registered
+ * @param flag         [out]  HG_TRUE: the RPC is registered
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  * Threads:   any thread; never blocks.
@@ -166,7 +166,7 @@ HG_PUBLIC hg_return_t margo_registered_disable_response(
  *
  * @param mid            [in]
  * @param id             [in]
- * @param disabled_flag  [out]  1: it is
+ * @param disabled_flag  [out]  1: the RPC is one-way
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOENTRY     the RPC is not registered
@@ -183,7 +183,7 @@ HG_PUBLIC hg_return_t margo_registered_disabled_response(
  * @param mid  [in]
  * @param id   [in]
  * Owns:      the result is borrowed from the RPC.
- * Errors:    NULL it is not registered, or mid is NULL
+ * Errors:    NULL the RPC is not registered, or mid is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -223,7 +223,7 @@ HG_PUBLIC hg_return_t margo_rpc_get_pool(
  *
  * @param mid   [in]
  * @param id    [in]
- * @param pool  [in]  ABT_POOL_NULL: the default one
+ * @param pool  [in]  ABT_POOL_NULL: the default pool for handlers
  * Owns:      the pool must live as long as the RPC.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     the RPC is not registered
@@ -316,13 +316,13 @@ HG_PUBLIC hg_return_t margo_provider_get_identity(margo_instance_id mid,
  *       ABT_POOL_NULL);
  *
  * with its semicolon, and returns the id. A type may be `void`; the handler is
- * NULL if this process only calls. */
+ * NULL if this process only calls the RPC. */
 #define MARGO_REGISTER(mid_, func_name_, in_t_, out_t_, handler_)              \
     margo_provider_register_name(mid_, func_name_,                             \
         HG_GEN_CAT(hg_proc_, in_t_), HG_GEN_CAT(hg_proc_, out_t_),             \
         _handler_for_##handler_, MARGO_DEFAULT_PROVIDER_ID, ABT_POOL_NULL);
 
-/* The same for a provider and a pool. */
+/* MARGO_REGISTER() for a provider and a pool. */
 #define MARGO_REGISTER_PROVIDER(                                               \
     mid_, func_name_, in_t_, out_t_, handler_, provider_id_, pool_)            \
     margo_provider_register_name(mid_, func_name_,                             \

@@ -16,10 +16,10 @@ extern "C" {
  * @param out_struct  [in]  NULL: there is no output
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * Owns:      `out_struct` may be reused when the call returns.
- * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
+ * Errors:    HG_INVALID_ARG    handle is NULL, or is one of margo_create(); or
  *                              timeout_ms is negative
  *            HG_TIMEOUT        the time limit has passed
- *            HG_OPNOTSUPPORTED the RPC is one-way
+ *            HG_OPNOTSUPPORTED the RPC is one-way, or a tasklet would wait
  *            HG_NO_MATCH       there is an output, and the RPC was registered
  *                              without one
  *            HG_OTHER_ERROR    the instance has ended, or the caller is a
@@ -53,8 +53,8 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
 }
 
 /**
- * Start the answer to a request, with a time limit; margo_wait() waits until it
- * was sent.
+ * Start the answer to a request, with a time limit; margo_wait() waits until
+ * the answer was sent.
  *
  * @param handle      [in]
  * @param out_struct  [in]  NULL: there is no output
@@ -62,8 +62,8 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
  * @param req         [out]
  * Owns:      `out_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
- * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
- *                              timeout_ms is negative
+ * Errors:    HG_INVALID_ARG    handle or req is NULL, or handle is one of
+ *                              margo_create(); or timeout_ms is negative
  *            HG_TIMEOUT        the time limit has passed
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            HG_NO_MATCH       there is an output, and the RPC was registered
@@ -78,7 +78,7 @@ HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, margo_request *req);
 
 /**
- * Start the answer to a request; margo_wait() waits until it was sent.
+ * Start the answer to a request; margo_wait() waits until the answer was sent.
  *
  * As margo_irespond_timed(), without a limit.
  *
@@ -99,19 +99,19 @@ static inline hg_return_t margo_irespond(
 }
 
 /**
- * Start the answer to a request, with a time limit, and call a function when it
- * was sent.
+ * Start the answer to a request, with a time limit, and call a function when
+ * the answer was sent.
  *
  * @param handle       [in]
  * @param out_struct   [in]  NULL: there is no output
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param on_complete  [in]  called by the progress loop, with `uargs` and the
  *                           result; must not wait
- * @param uargs        [in]  passed to it
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `out_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
- * Errors:    HG_INVALID_ARG    handle is NULL, or that of a call made here; or
- *                              timeout_ms is negative
+ * Errors:    HG_INVALID_ARG    handle or on_complete is NULL, or handle is one
+ *                              of margo_create(); or timeout_ms is negative
  *            HG_TIMEOUT        the time limit has passed
  *            HG_OPNOTSUPPORTED the RPC is one-way
  *            HG_NO_MATCH       there is an output, and the RPC was registered
@@ -126,7 +126,7 @@ HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
     double timeout_ms, void (*on_complete)(void *, hg_return_t), void *uargs);
 
 /**
- * Start the answer to a request, and call a function when it was sent.
+ * Start the answer to a request, and call a function when the answer was sent.
  *
  * As margo_crespond_timed(), without a limit.
  *
@@ -152,13 +152,13 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
  *
  * @param req  [in]
  * Owns:      the request is consumed.
- * Errors:    HG_INVALID_ARG req is NULL, another thread waits for it, or it was
- *                           waited for before (noticed only until another
- *                           operation uses its memory)
+ * Errors:    HG_INVALID_ARG req is NULL, another thread waits for req, or req
+ *                           was waited for before (noticed only until another
+ *                           operation uses the memory of req)
  *            HG_OTHER_ERROR the operation has not ended, and the caller is a
- *                           callback of the progress loop; the request stays
- *                           valid
- *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait
+ *                           callback of the progress loop; req stays valid
+ *            HG_OPNOTSUPPORTED the operation has not ended, and the caller is a
+ *                           tasklet, which cannot wait; req stays valid
  *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
  *            threads of the stream run meanwhile.
@@ -175,16 +175,16 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * MARGO_REQUEST_NULL.
  *
  * @param count  [in]
- * @param req    [in,out]  the one that has ended becomes MARGO_REQUEST_NULL
- * @param index  [out]  its index; `count` if all are MARGO_REQUEST_NULL
+ * @param req    [in,out]  the request that ended becomes MARGO_REQUEST_NULL
+ * @param index  [out]  index of that request; `count`: all are null requests
  * Owns:      the request that has ended is consumed.
- * Errors:    HG_INVALID_ARG index is NULL, or req is and count is not 0; or
+ * Errors:    HG_INVALID_ARG index is NULL; req is NULL, but count is not 0;
  *                           another thread waits for a request; or a request
  *                           was waited for before (noticed only until another
  *                           operation uses its memory)
- *            HG_OTHER_ERROR none has ended, and the caller is a callback of the
- *                           progress loop, which would wait for itself
- *            HG_OPNOTSUPPORTED the same in a tasklet, which cannot wait
+ *            HG_OTHER_ERROR no operation has ended; the caller is a callback of
+ *                           the progress loop, which would wait for itself
+ *            HG_OPNOTSUPPORTED no operation has ended; the caller is a tasklet
  *            and the result of the operation
  * Threads:   any thread, one at a time per request; waits; other user-level
  *            threads of the stream run meanwhile.
@@ -198,7 +198,7 @@ HG_PUBLIC hg_return_t margo_wait_any(
  * Tell whether an operation has ended.
  *
  * @param req   [in]
- * @param flag  [out]  1: it has; the caller must still call margo_wait()
+ * @param flag  [out]  1: has ended; the caller must still call margo_wait()
  * Owns:      nothing changes hands.
  * Errors:    -1 an argument is NULL, or req was waited for before (noticed only
  *            until another operation uses its memory)

@@ -17,7 +17,7 @@
  *   margo-misc.h       settings and diagnostics of an instance
  *
  * and the companions margo-version.h, margo-logging.h, margo-config.h and
- * margo-monitoring.h. Not in here: margo-timer.h, margo-util.h,
+ * margo-monitoring.h. Not included: margo-timer.h, margo-util.h,
  * margo-bulk-pool.h, margo-bulk-util.h, margo-hg-shim.h. */
 #ifndef MARGO_H
 #define MARGO_H
@@ -36,7 +36,7 @@
 #include "margo-respond.h"
 #include "margo-types.h"
 #include "margo-version.h"
-/* Needs all of the above. */
+/* margo-handler.h includes this header, too. */
 #include "margo-monitoring.h"
 
 #endif

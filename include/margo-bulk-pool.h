@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools of exposed buffers for repeated use.
  *
- * A pool has a number of buffers of one size. A poolset has several pools; the
- * buffers of each are a fixed multiple of the size of those before. Each buffer
+ * A pool has a number of buffers of one size. A poolset has several pools, each
+ * with larger buffers than the pool before, by a constant factor. Each buffer
  * is a bulk handle; margo_bulk_access() returns its memory. */
 #ifndef MARGO_BULK_POOL_H
 #define MARGO_BULK_POOL_H
@@ -30,7 +30,7 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
  * Owns:      the caller owns the result; margo_bulk_pool_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
- *                              their product exceeds PTRDIFF_MAX
+ *                              `count` buffers exceed PTRDIFF_MAX bytes
  *            HG_NOMEM_ERROR    no memory
  *            HG_OTHER_ERROR    the buffers cannot be exposed; the log says why
  * Threads:   any thread; never blocks.
@@ -54,7 +54,7 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
 HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 
 /**
- * Get a buffer, and wait for one if all are in use.
+ * Get a buffer; wait for a buffer if all buffers are in use.
  *
  * Waiters get buffers in order of arrival.
  *
@@ -62,7 +62,7 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
- * Errors:    -1 an argument is NULL or destroyed; or all are in use, and the
+ * Errors:    -1 an argument is NULL or destroyed; or no buffer is free, and the
  *               caller is a tasklet, which cannot wait
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
@@ -72,10 +72,10 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
 HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 
 /**
- * Get a buffer if one is free now.
+ * Get a buffer, if a buffer is free now.
  *
  * @param pool  [in]
- * @param bulk  [out]  HG_BULK_NULL: all are in use
+ * @param bulk  [out]  HG_BULK_NULL: all buffers are in use
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
  * Errors:    -1 an argument is NULL or destroyed
@@ -91,7 +91,7 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * @param pool  [in]  the pool of the buffer
  * @param bulk  [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1 an argument is NULL, or the buffer was not got from this pool
+ * Errors:    -1 an argument is NULL, or `bulk` no buffer in use of this pool
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
@@ -101,8 +101,8 @@ HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
 /**
  * Create a set of pools with growing buffer sizes.
  *
- * The first pool has buffers of `first_size` bytes, each further pool buffers
- * of `size_multiple` times the size of those before.
+ * The first pool has buffers of `first_size` bytes; the buffers of each further
+ * pool are `size_multiple` times as large as those of the pool before.
  *
  * @param mid            [in]
  * @param npools         [in]   at least 1
@@ -153,8 +153,8 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
     margo_bulk_poolset_t poolset, hg_size_t *max);
 
 /**
- * Get a buffer of the smallest size that has room for `size` bytes, and wait
- * for one if all of that size are in use.
+ * Get a buffer of the smallest size that has room for `size` bytes; wait if all
+ * buffers of that size are in use.
  *
  * @param poolset  [in]
  * @param size     [in]   bytes
@@ -171,13 +171,13 @@ HG_PUBLIC int margo_bulk_poolset_get(
     margo_bulk_poolset_t poolset, hg_size_t size, hg_bulk_t *bulk);
 
 /**
- * Get a buffer that has room for `size` bytes, if one is free now.
+ * Get a buffer that has room for `size` bytes, if such a buffer is free now.
  *
  * @param poolset   [in]
  * @param size      [in]   bytes
- * @param any_flag  [in]   true: get a larger one if all of the smallest fitting
- *                         size are in use
- * @param bulk      [out]  HG_BULK_NULL: none is free
+ * @param any_flag  [in]   true: get a larger buffer if all buffers of the
+ *                         smallest fitting size are in use
+ * @param bulk      [out]  HG_BULK_NULL: no such buffer is free
  * Owns:      the result is borrowed from the poolset;
  *            margo_bulk_poolset_release() returns it.
  * Errors:    -1 an argument is NULL or destroyed, or no buffers are so large
@@ -194,7 +194,7 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
  * @param poolset  [in]  the poolset of the buffer
  * @param bulk     [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1 an argument is NULL, or the buffer was not got from this
+ * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of this
  *               poolset
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.

@@ -14,25 +14,25 @@ extern "C" {
 /**
  * Move bytes as margo_bulk_transfer() does, in several chunks at once.
  *
- * All chunks are started before the first one is waited for, and all of them
- * have ended when it returns.
+ * Starts all chunks before it waits for the first chunk. All chunks that were
+ * started have ended when the function returns.
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PUSH: to the origin's memory;
- *                             HG_BULK_PULL: from it
+ *                             HG_BULK_PULL: from the origin's memory
  * @param origin_addr    [in]  the process that exposed `origin_handle`
  * @param origin_handle  [in]
  * @param origin_offset  [in]  bytes from the start of that handle
  * @param local_handle   [in]
  * @param local_offset   [in]  bytes from the start of that handle
  * @param size           [in]  bytes; may be 0
- * @param chunk_size     [in]  bytes of a chunk; the last one may be shorter
+ * @param chunk_size     [in]  bytes of a chunk; the last chunk may be shorter
  * Owns:      the memory stays the caller's and must live until it returns.
- * Errors:    HG_INVALID_PARAM  mid is NULL, or chunk_size is 0 while size is
- *                              not
+ * Errors:    HG_INVALID_PARAM  mid is NULL, or chunk_size is 0 and size is not
+ *                              0
  *            HG_NOMEM          no memory
- *            and those of margo_bulk_transfer(): that of the first chunk that
- *            failed; then some of the bytes may have been moved
+ *            and those of margo_bulk_transfer(): the first error of a chunk;
+ *            other chunks may have been moved
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: a handle freed during the call.

@@ -175,7 +175,7 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from the other process;
- *                             HG_BULK_PUSH: to it
+ *                             HG_BULK_PUSH: to the other process
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -184,9 +184,9 @@ HG_PUBLIC hg_return_t margo_bulk_deserialize(margo_instance_id mid,
  * @param size           [in]
  * @param timeout_ms     [in]  in milliseconds; 0: no limit
  * Owns:      the memory stays the caller's and must live until the completion.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed
- *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_PERMISSION  the memory is not exposed for that operation
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
  * Threads:   any thread; waits; other user-level threads of the stream run
@@ -235,7 +235,7 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from the other process;
- *                             HG_BULK_PUSH: to it
+ *                             HG_BULK_PUSH: to the other process
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -246,9 +246,9 @@ static inline hg_return_t margo_bulk_transfer(margo_instance_id mid,
  * @param req            [out]
  * Owns:      the memory stays the caller's and must live until the completion.
  *            The caller owns the request; margo_wait() frees it.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed
- *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_PERMISSION  the memory is not exposed for that operation
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
  * Threads:   any thread; never blocks.
@@ -297,7 +297,7 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  *
  * @param mid            [in]
  * @param op             [in]  HG_BULK_PULL: from the other process;
- *                             HG_BULK_PUSH: to it
+ *                             HG_BULK_PUSH: to the other process
  * @param origin_addr    [in]  the process that exposed origin_handle
  * @param origin_handle  [in]
  * @param origin_offset  [in]
@@ -307,12 +307,12 @@ static inline hg_return_t margo_bulk_itransfer(margo_instance_id mid,
  * @param timeout_ms     [in]  in milliseconds; 0: no limit
  * @param on_complete    [in]  called by the progress loop, with `uargs` and the
  *                             result; must not wait
- * @param uargs          [in]  passed to it
+ * @param uargs          [in]  passed to on_complete()
  * Owns:      the memory stays the caller's and must live until the completion.
  *            `uargs` must live until the callback ran.
- * Errors:    HG_INVALID_ARG an argument is NULL
+ * Errors:    HG_INVALID_ARG an argument is NULL, or timeout_ms is negative
  *            HG_TIMEOUT     the time limit has passed
- *            HG_PERMISSION  the memory is not exposed for that
+ *            HG_PERMISSION  the memory is not exposed for that operation
  *            HG_OVERFLOW    offset and size reach beyond the memory
  *            and those of HG_Bulk_transfer()
  * Threads:   any thread; never blocks.

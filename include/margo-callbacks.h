@@ -13,11 +13,11 @@ extern "C" {
  * Add a callback that runs when the instance begins to end, while calls still
  * work.
  *
- * The one that was pushed last runs first.
+ * The callback that was pushed last runs first.
  *
  * @param mid    [in]
  * @param cb     [in]
- * @param uargs  [in]  passed to it
+ * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
  *            is pushed, and the log says so.
@@ -29,11 +29,11 @@ HG_PUBLIC void margo_push_prefinalize_callback(
     margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Remove the callback that was pushed last.
+ * Remove the callback that was pushed last without an owner.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was removed
+ * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -41,13 +41,13 @@ HG_PUBLIC void margo_push_prefinalize_callback(
 HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
 
 /**
- * Get the callback that was pushed last.
+ * Get the callback that was pushed last without an owner.
  *
  * @param mid    [in]
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
- * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Errors:    0 there is none, and nothing was written; 1 a callback was found
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -62,7 +62,7 @@ HG_PUBLIC int margo_top_prefinalize_callback(
  * @param mid    [in]
  * @param owner  [in]  identifies the owner; only compared
  * @param cb     [in]
- * @param uargs  [in]  passed to it
+ * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
  *            is pushed, and the log says so.
@@ -79,7 +79,7 @@ HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
  * @param mid    [in]
  * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was removed
+ * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -95,7 +95,7 @@ HG_PUBLIC int margo_provider_pop_prefinalize_callback(
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
- * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Errors:    0 there is none, and nothing was written; 1 a callback was found
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -107,11 +107,11 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
  * Add a callback that runs when the instance has ended and calls no longer
  * work.
  *
- * The one that was pushed last runs first.
+ * The callback that was pushed last runs first.
  *
  * @param mid    [in]
  * @param cb     [in]
- * @param uargs  [in]  passed to it
+ * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
  *            is pushed, and the log says so.
@@ -123,11 +123,11 @@ HG_PUBLIC void margo_push_finalize_callback(
     margo_instance_id mid, margo_finalize_callback_t cb, void *uargs);
 
 /**
- * Remove the callback that was pushed last.
+ * Remove the callback that was pushed last without an owner.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was removed
+ * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -135,13 +135,13 @@ HG_PUBLIC void margo_push_finalize_callback(
 HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
 
 /**
- * Get the callback that was pushed last.
+ * Get the callback that was pushed last without an owner.
  *
  * @param mid    [in]
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
- * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Errors:    0 there is none, and nothing was written; 1 a callback was found
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -156,7 +156,7 @@ HG_PUBLIC int margo_top_finalize_callback(
  * @param mid    [in]
  * @param owner  [in]  identifies the owner; only compared
  * @param cb     [in]
- * @param uargs  [in]  passed to it
+ * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
  *            is pushed, and the log says so.
@@ -173,7 +173,7 @@ HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
  * @param mid    [in]
  * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
- * Errors:    0 there is none; 1 it was removed
+ * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.
@@ -189,7 +189,7 @@ HG_PUBLIC int margo_provider_pop_finalize_callback(
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
- * Errors:    0 there is none, and nothing was written; 1 it was found
+ * Errors:    0 there is none, and nothing was written; 1 a callback was found
  * Threads:   any thread; never blocks.
  * Undefined: the instance ended during the call.
  * Source:    as Margo 0.24.

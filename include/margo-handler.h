@@ -23,9 +23,9 @@
  *       return amalgam_margo_serve(handle, _wrapper_for_sum);
  *   }
  *
- * MARGO_REGISTER() passes the second one to the library. A program that writes
- * these two by hand calls the functions of the second part below, of which
- * amalgam_margo_serve() consists, in this order:
+ * MARGO_REGISTER() passes _handler_for_sum() to the library. A program that
+ * writes these two functions by hand calls the functions of the second part
+ * below, which are the steps of amalgam_margo_serve(), in this order:
  *
  *   hg_return_t _handler_for_sum(hg_handle_t handle)
  *   {
@@ -50,7 +50,7 @@
 #include "margo-monitoring.h"
 #include "margo-types.h"
 
-/* Bytes of an id: the provider's, which are the low ones, and the name's. */
+/* Bytes of an id: low bytes for the provider, the others for the name. */
 #define __MARGO_PROVIDER_ID_SIZE (sizeof(hg_id_t) / 4)
 #define __MARGO_RPC_HASH_SIZE    (__MARGO_PROVIDER_ID_SIZE * 3)
 
@@ -69,8 +69,8 @@ extern "C" {
  * @param handle    [in]  as the callback of the RPC received it
  * @param function  [in]  the program's handler; must call margo_destroy()
  * Owns:      the handle is consumed.
- * Errors:    HG_INVALID_ARG an argument is NULL, or the handle is of no
- *                           instance
+ * Errors:    HG_INVALID_ARG an argument is NULL; nothing was done
+ *            HG_NOMEM       no thread could be created
  * Threads:   any thread; never blocks.
  * Undefined: called twice for a request.
  * Source:    ours.
@@ -80,7 +80,7 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
 
 /**
  * Perform one step of serving a request, for programs that write the two
- * functions by hand.
+ * functions of a handler by hand.
  *
  * A request that __margo_internal_incr_pending() counts as pending keeps the
  * instance from ending until __margo_internal_post_wrapper_hooks(), or
@@ -92,8 +92,8 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
  * @param mid     [in]   the instance of the handle
  * @param handle  [in]   as the callback of the RPC received it
  * @param pool    [in]   the pool in which the thread is created
- * @param args    [out]  for the monitor; the same for the hooks before and
- *                       after
+ * @param args    [out]  for the monitor; a post hook gets the struct that its
+ *                       pre hook has filled
  * @param ret     [in]   the result of the origin's margo_forward()
  * Owns:      after __margo_internal_set_handle_data() the handle must be freed
  *            by margo_destroy().

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls between a program that uses only Mercury's API and a Margo program,
  * whose RPC ids contain the provider's id, and whose outputs begin with a code.
- * Each function takes the procs as arguments, because the registered procs code
- * this header.
+ * Each function takes the program's procs as arguments, because the registered
+ * procs code what Margo puts in front of the program's structs.
  *
- * A program without an instance registers and calls by these functions instead
- * of HG_Register_name(), HG_Forward(), HG_Respond() and so on; the others, such
- * as HG_Create() and HG_Progress(), stay the same. */
+ * A program without an instance uses these functions instead of
+ * HG_Register_name(), HG_Forward(), HG_Respond() and so on, and all other
+ * functions of Mercury, such as HG_Create() and HG_Progress(), unchanged. */
 #ifndef MARGO_HG_SHIM_H
 #define MARGO_HG_SHIM_H
 
@@ -45,7 +45,7 @@ HG_PUBLIC hg_id_t HG_Register_name_for_margo(
  * Owns:      `in_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  *            and those of HG_Forward()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -65,7 +65,7 @@ HG_PUBLIC hg_return_t HG_Forward_to_margo(hg_handle_t handle, hg_cb_t callback,
  * Owns:      `out_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  *            and those of HG_Respond()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -80,10 +80,10 @@ HG_PUBLIC hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback,
  * @param handle      [in]
  * @param in_proc_cb  [in]   codes the input
  * @param in_struct   [out]  of the type that `in_proc_cb` codes; NULL: only
- *                           decode the header
+ *                           decode Margo's header
  * Owns:      the fields are the caller's until HG_Free_input_from_margo().
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  *            and those of HG_Get_input()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -100,7 +100,7 @@ HG_PUBLIC hg_return_t HG_Get_input_from_margo(
  * @param in_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_input_from_margo().
  * Source:    as Margo 0.24.
@@ -114,12 +114,12 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
  * @param handle       [in]
  * @param out_proc_cb  [in]   codes the output
  * @param out_struct   [out]  of the type that `out_proc_cb` codes; NULL: only
- *                            decode the code
+ *                            decode Margo's return code
  * Owns:      the fields are the caller's until HG_Free_output_from_margo().
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  *            HG_NOENTRY     the Margo program does not serve the RPC
- *            HG_PERMISSION  its instance is ending
+ *            HG_PERMISSION  the instance of that program is ending
  *            and those of HG_Get_output()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -136,7 +136,7 @@ HG_PUBLIC hg_return_t HG_Get_output_from_margo(
  * @param out_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or a struct is given without a proc
- *            HG_NO_MATCH    its id is not of HG_Register_name_for_margo()
+ *            HG_NO_MATCH    the RPC is not of HG_Register_name_for_margo()
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: called more often than HG_Get_output_from_margo().
  * Source:    as Margo 0.24.

@@ -2,11 +2,11 @@
 /* Instances: creation, references and teardown.
  *
  * An instance begins with one reference, which the first margo_finalize()
- * releases when the instance serves no more. The class, the context and the
- * pools stay until the last reference is released: with a reference, a program
- * can free addresses, handles, bulk handles and decoded structs after
- * margo_finalize(). Releasing the last reference to an instance that was not
- * finalized ends it. */
+ * releases when the instance no longer serves calls. The class, the context and
+ * the pools stay until the last reference is released: with a reference, a
+ * program can free addresses, handles, bulk handles and decoded structs after
+ * margo_finalize(). The release of the last reference ends an instance that was
+ * not finalized. */
 #ifndef MARGO_INSTANCE_H
 #define MARGO_INSTANCE_H
 
@@ -106,10 +106,10 @@ HG_PUBLIC margo_instance_id margo_init_pool(
  *
  * For programs that call ABT_init() before margo_init().
  *
- * @param optional_json_config  [in]  its "argobots" object is read; NULL: 2
- *                                    MiB, and 8 stacks
+ * @param optional_json_config  [in]  the "argobots" object of the text is read;
+ *                                    NULL: stacks of 2 MiB, cache of 8
  * Owns:      nothing changes hands.
- * Errors:    -1 the text is invalid; the log says why
+ * Errors:    -1 the text is invalid, or ABT_init() was called; see log
  * Threads:   one thread at a time.
  * Undefined: nothing.
  * Source:    as Margo 0.24.
@@ -121,15 +121,15 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  *
  * Prefinalize callbacks run first, while calls still work; then calls in flight
  * and handlers end, then the finalize callbacks run. All of this is done when
- * margo_finalize() returns, with these exceptions: if a handler or a callback
- * called it, the end comes after that has returned; if another thread than the
- * primary one called it while a handler runs, which may wait for that thread,
- * the end comes after the last handler. margo_wait_for_finalize() returns after
- * the end. A second margo_finalize() has no effect.
+ * margo_finalize() returns, but for two cases. If a handler or a callback calls
+ * margo_finalize(), the end comes after that handler or callback has returned.
+ * If another thread than the primary one calls it while a handler runs, which
+ * might wait for that thread, the end comes after the last handler.
+ * margo_wait_for_finalize() waits for the end, and so may a second call.
  *
  * @param mid  [in]
- * Owns:      a reference is consumed; the last one ends the class, the context
- *            and the pools, otherwise they stay, without progress.
+ * Owns:      a reference is consumed; the last reference ends class, context
+ *            and pools; while others remain, these stay, without progress.
  * Errors:    none; the log names an instance that is NULL or has ended.
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
@@ -160,8 +160,8 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
  * Owns:      the instance is consumed, unless references remain.
  * Errors:    none; the log names a NULL instance.
  * Threads:   any thread; waits; other user-level threads of the stream run
- *            meanwhile. In a handler or a callback of the instance it acts as
- *            margo_finalize(), and is logged.
+ *            meanwhile. In a handler or a callback of the instance the call
+ *            only begins the end, as margo_finalize() does, and is logged.
  * Undefined: the instance used afterwards, without a reference.
  * Source:    as Margo 0.24.
  */
@@ -170,7 +170,7 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
 /**
  * Tell whether an instance has ended.
  *
- * The caller holds a reference to it.
+ * The caller holds a reference to the instance.
  *
  * @param mid   [in]
  * @param flag  [out]
@@ -184,7 +184,7 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
     margo_instance_id mid, bool *flag);
 
 /**
- * Take a reference to an instance; it keeps the class, the context and the
+ * Take a reference to an instance, which keeps the class, the context and the
  * pools after margo_finalize().
  *
  * @param mid  [in]
@@ -215,8 +215,8 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
  * Release a reference to an instance.
  *
  * The last release ends an instance that was not finalized, as margo_finalize()
- * does; of a finalized instance it closes the class and the context, and
- * destroys the pools.
+ * does. If the instance was finalized, the last release closes its class and
+ * its context, and destroys its pools.
  *
  * @param mid  [in]
  * Owns:      a reference is consumed.
@@ -285,7 +285,7 @@ HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
  * @param mid          [in]
  * @param remote_addr  [in]
  * Owns:      nothing changes hands.
- * Errors:    -1 it cannot be reached, or refuses; the log says which
+ * Errors:    -1 the instance cannot be reached, or refuses; the log says which
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance ended during the call.

@@ -5,7 +5,7 @@
  * logger and level, which are also the defaults of new instances. The default
  * logger writes "[level] text" and a newline to the standard error output. The
  * default level is that of the environment variable MARGO_LOG_LEVEL (trace,
- * debug, info, warning, error or critical), or MARGO_LOG_WARNING. */
+ * debug, info, warning, error, critical or external), or MARGO_LOG_WARNING. */
 #ifndef MARGO_LOGGING_H
 #define MARGO_LOGGING_H
 
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Also in margo.h, which needs this header first. */
+/* Declared here, as margo-types.h includes this header. */
 typedef struct margo_instance *margo_instance_id;
 
 /* In order of severity; lines below the current level are dropped. */
@@ -33,7 +33,7 @@ typedef enum margo_log_level {
 typedef void (*margo_log_fn_t)(void *uargs, const char *message);
 
 /* Functions that write lines, one for each level. Any thread may call them,
- * also several at the same time; they must not wait for calls of Margo. */
+ * several at the same time; the functions must not wait for calls of Margo. */
 struct margo_logger {
     void *uargs; /* passed to each function */
     margo_log_fn_t trace;
@@ -49,7 +49,7 @@ struct margo_logger {
  *
  * @param mid     [in]  NULL: the global logger
  * @param logger  [in]  copied; none of its functions is NULL
- * Owns:      `uargs` must live as long as the instance, or until the next call.
+ * Owns:      `uargs` must live until the instance ends or gets another logger.
  * Errors:    -1 logger or one of its functions is NULL
  * Threads:   any thread, while no other thread logs; never blocks.
  * Undefined: the instance ended during the call.
@@ -62,7 +62,7 @@ HG_PUBLIC int margo_set_logger(
  * Set the log level of an instance.
  *
  * @param mid    [in]  NULL: the level of lines of no instance
- * @param level  [in]  lines below it are dropped
+ * @param level  [in]  lines below this level are dropped
  * Owns:      nothing changes hands.
  * Errors:    -1 no such level
  * Threads:   any thread; never blocks.
@@ -76,7 +76,7 @@ HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);
  *
  * @param logger  [in]  copied; none of its functions is NULL
  * Owns:      `uargs` must live until the next call, and as long as instances
- *            that were created before that.
+ *            that were created before the next call.
  * Errors:    -1 logger or one of its functions is NULL
  * Threads:   any thread, while no other thread logs; never blocks.
  * Undefined: nothing.
@@ -88,7 +88,7 @@ HG_PUBLIC int margo_set_global_logger(const struct margo_logger *logger);
  * Set the log level for lines of no instance, and of instances created
  * afterwards.
  *
- * @param level  [in]  lines below it are dropped
+ * @param level  [in]  lines below this level are dropped
  * Owns:      nothing changes hands.
  * Errors:    -1 no such level
  * Threads:   any thread; never blocks.

@@ -50,7 +50,7 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
 
 /**
- * Not available: user-level threads are not profiled, with either Argobots.
+ * Not available: no user-level threads are profiled, ours or Argobots' own.
  *
  * Use monitoring to measure calls, margo_state_dump() to list threads.
  *
@@ -142,7 +142,7 @@ HG_PUBLIC int margo_get_progress_timeout_ub_msec(
 /**
  * Make progress only while an operation of this process is in flight.
  *
- * For clients: at other times no requests of other processes are received.
+ * For clients: at other times the instance receives no requests.
  *
  * @param mid          [in]
  * @param when_needed  [in]
@@ -159,9 +159,9 @@ HG_PUBLIC int margo_set_progress_when_needed(
  * Move the progress loop to another pool.
  *
  * @param mid       [in]
- * @param pool_idx  [in]  as in margo-config.h
+ * @param pool_idx  [in]  index of the pool; see margo-config.h
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_INV_POOL no such pool
+ * Errors:    ABT_ERR_INV_POOL the instance has no such pool
  *            ABT_ERR_INV_ARG  mid is NULL, or the instance has ended
  *            and those of ABT_thread_migrate_to_pool()
  * Threads:   any thread; returns before the loop has moved.

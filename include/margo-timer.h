@@ -45,7 +45,7 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
  * @param cb_fn   [in]
  * @param cb_dat  [in]   passed to `cb_fn`; may be NULL
  * @param pool    [in]   ABT_POOL_NULL: in the progress loop, which makes no
- *                       progress until `cb_fn` has returned; it must not block
+ *                       progress until `cb_fn` has returned: must not block
  * @param timer   [out]
  * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` and `pool` must live as long as the timer is used.
@@ -76,16 +76,16 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
 HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
 
 /**
- * Cancel a timer, and wait until no callback of it runs any more.
+ * Cancel a timer, and wait until its callback does not run any more.
  *
  * A callback that is in its pool and has not begun does not run. The call waits
- * for a callback that runs, and refuses its attempts to start the timer again.
- * If the timer's own callback cancels it, the call does not wait.
+ * for a callback that runs; until then the timer cannot be started again. If
+ * the timer's own callback cancels it, the call does not wait.
  *
  * @param timer  [in]  may not have been started
  * Owns:      nothing changes hands.
- * Errors:    -1 timer is NULL or destroyed; or a tasklet, which cannot wait,
- *               called it while the callback runs: that ends later
+ * Errors:    -1 timer is NULL or destroyed; or the callback still runs, as the
+ *               caller is a tasklet, which cannot wait
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: nothing.
@@ -94,13 +94,13 @@ HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
 HG_PUBLIC int margo_timer_cancel(margo_timer_t timer);
 
 /**
- * Cancel several timers, and then wait for the callbacks of all.
+ * Cancel several timers, and then wait for the callbacks of all of them.
  *
  * @param n       [in]  how many
  * @param timers  [in]  entries that are MARGO_TIMER_NULL are skipped
  * Owns:      nothing changes hands.
- * Errors:    -1 timers is NULL and `n` is not 0; one is destroyed, and then
- *               none is cancelled; or as margo_timer_cancel()
+ * Errors:    -1 timers is NULL and `n` is not 0; a timer is destroyed, and then
+ *               no timer is cancelled; or as margo_timer_cancel()
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: nothing.
@@ -111,8 +111,8 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
 /**
  * Destroy a timer.
  *
- * It is not cancelled: a started timer still fires, and is freed afterwards, so
- * a program may destroy it in its callback or right after its start.
+ * A started timer is not cancelled: it still fires, and is freed afterwards. So
+ * a program may destroy a timer in its callback or right after its start.
  *
  * @param timer  [in]
  * Owns:      the timer is consumed.

@@ -29,12 +29,12 @@ typedef struct margo_data *margo_data_ptr;
 #define MARGO_INSTANCE_NULL ((margo_instance_id)NULL)
 #define MARGO_REQUEST_NULL  ((margo_request)NULL)
 
-/* The `mode` of an instance: a server may be called by other processes. */
+/* The `mode` of an instance: other processes can call only a server. */
 #define MARGO_CLIENT_MODE 0
 #define MARGO_SERVER_MODE 1
 
-/* A provider is a number in the 16 low bits of the id of an RPC; this one means
- * "no provider". */
+/* A provider is a number in the 16 low bits of an RPC's id. The number
+ * MARGO_DEFAULT_PROVIDER_ID means "no provider". */
 #define MARGO_DEFAULT_PROVIDER_ID 0xFFFF
 #define MARGO_MAX_PROVIDER_ID     0xFFFF
 
@@ -55,17 +55,17 @@ typedef enum margo_request_type {
 
 struct margo_monitor;
 
-/* Options of margo_init_ext(); zeros select the defaults. They are only read
- * during the call, unless a comment says otherwise. */
+/* Options of margo_init_ext(); zeros select the defaults. The options are only
+ * read during the call, unless a comment says otherwise. */
 struct margo_init_info {
-    const char *json_config; /* the text that MARGO-CONFIG.md describes */
-    ABT_pool progress_pool;  /* pool of the loop; overrides the text */
-    ABT_pool rpc_pool;       /* pool of handlers; overrides the text */
+    const char *json_config; /* JSON text, see MARGO-CONFIG.md */
+    ABT_pool progress_pool;  /* for the progress loop; overrides the text */
+    ABT_pool rpc_pool;       /* for handlers; overrides the text */
     /* An open class, and a context of it; the caller closes them when the
      * instance has ended. NULL as `hg_context`: the instance opens one. */
     hg_class_t *hg_class;
     hg_context_t *hg_context;
-    struct hg_init_info *hg_init_info;   /* for the class that is opened */
+    struct hg_init_info *hg_init_info;   /* for a class of the instance */
     struct margo_logger *logger;         /* copied; `uargs` must live on */
     const struct margo_monitor *monitor; /* copied; `uargs` must live on */
     /* An instance whose pools and streams this one uses, and keeps alive. */

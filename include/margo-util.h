@@ -40,7 +40,7 @@ HG_PUBLIC int margo_set_abt_mem_max_num_stacks(unsigned max_num_stacks);
 HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 
 /**
- * Get the number of times the progress loop has called HG_Progress().
+ * Get the number of calls of HG_Progress() by the instance's progress loops.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.
@@ -52,7 +52,7 @@ HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
 
 /**
- * Get the number of times the progress loop has called HG_Trigger().
+ * Get the number of calls of HG_Trigger() by the instance's progress loops.
  *
  * @param mid  [in]
  * Owns:      nothing changes hands.

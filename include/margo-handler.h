@@ -83,11 +83,11 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
  * functions of a handler by hand.
  *
  * A request that __margo_internal_incr_pending() counts as pending keeps the
- * instance from ending until __margo_internal_post_wrapper_hooks(), or
- * __margo_internal_decr_pending() if no thread calls that. The caller of
+ * instance from ending until __margo_internal_post_wrapper_hooks() or, if no
+ * thread serves the request, __margo_internal_decr_pending(). The caller of
  * __margo_respond_with_error(), which answers with a code and without an
  * output, still owns the handle. Between the hooks of the wrapper the calling
- * thread is a handler: margo_finalize() does not wait in it.
+ * thread is a handler, in which margo_finalize() does not wait.
  *
  * @param mid     [in]   the instance of the handle
  * @param handle  [in]   as the callback of the RPC received it

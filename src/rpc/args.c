@@ -333,7 +333,7 @@ static AMG_INLINE hg_return_t args_get(
 /* Frees a decoded struct, for the public function `call`, and drops the
  * reference that args_get() took, or a reference of the program, if the program
  * has decoded the message itself. HG_INVALID_ARG: args_get() has run, but
- * failed, or its struct was freed before. */
+ * failed, or the struct was freed before. */
 static AMG_INLINE hg_return_t args_free(
     struct hg_handle *handle, const char *call, bool wants_input, void *user)
 {

@@ -115,8 +115,8 @@ static inline uint32_t amg_message_args_cap(
     return cap - amg_message_around_len(handle, message);
 }
 
-/* Completes an encoding whose proc has returned `rc`, if that is an error, the
- * bytes exceeded the room, or they need a checksum. Returns `rc`, or an error
+/* Completes an encoding whose proc has returned `rc`, if `rc` is an error, the
+ * bytes exceeded the room, or a checksum is needed. Returns `rc`, or an error
  * of the completion. */
 hg_return_t amg_encoding_end(struct amg_encoding *encoding,
     struct amg_args *args, atomic_bool *was_short, hg_return_t rc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Long arguments at the target: the room in which calls pull them, and the
- * order of calls. While a call waits for its long arguments, later calls of its
- * origin (a context of a peer) queue in a line.
+/* Long arguments at the target: the room (bytes) for them, and the order of
+ * calls. While a call waits for its long arguments, later calls of its origin
+ * (a context of a peer) queue in a line.
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
@@ -18,8 +18,8 @@
  * appended to its line under the lock under which it asks for room; so the
  * entries before it got their room earlier, and wait at most for a transfer. A
  * transfer ends in any case, also if the origin has cancelled the call, or is
- * lost. If it fails, the call leaves its line and is refused. Replies and ACKs
- * do not stand in lines.
+ * lost. If the transfer fails, the call leaves its line and is refused. Replies
+ * and ACKs do not stand in lines.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
  * line to the queue, and releases the lock while it queues an entry. Meanwhile

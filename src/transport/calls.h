@@ -36,8 +36,8 @@
  *
  *   what             held by                    until
  *   credit           a request, once it leaves  the target answers or releases
- *   slot of a call   a request, from its post   as above; the table grows, else
- *                                               the post fails
+ *   slot of a call   a request, from its post   the answer; a full table grows,
+ *                                               or the post fails
  *   buffer           a post                     the medium's rules: a waiting
  *                                               post needs no buffer of a
  *                                               pool (shm/shm_buf.c)

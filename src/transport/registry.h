@@ -61,7 +61,7 @@ const char *amg_registry_offer(
 /* A network that can be opened here. Valid only during the callback. */
 struct amg_provider {
     const char *init;    /* init string that opens the network */
-    const char *address; /* address of the domain that list() opened for it */
+    const char *address; /* of the domain that list() opened on the network */
     const char *nics;    /* NICs that may follow "://", with commas */
     const char *demands; /* requirements on exposed memory; "none" */
     uint32_t message_len;

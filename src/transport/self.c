@@ -144,8 +144,8 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
             direction == AMG_MEM_READ ? "get" : "put", (unsigned long long)len,
             (unsigned long long)there.into, there.segment, key.number,
             key.serial,
-            rc == HG_NOENTRY ? "its owner has freed the bulk handle, perhaps "
-                               "while the call that brought it was under way"
+            rc == HG_NOENTRY ? "the owner has freed the bulk handle, perhaps "
+                               "while a call with the handle was under way"
             : rc == HG_PERMISSION ? "the bulk handle forbids that"
                                   : "the bytes are beyond the memory");
         amg_self_finish(ep, op, rc, 0);

@@ -40,7 +40,7 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle)
         handle->keeps_data = handle->is_incoming;
     else
         AMG_LOG_ERROR("rpc",
-            "the program's callback for new handles returned %s: no handle",
+            "no handle: the program's callback for new handles returned %s",
             HG_Error_to_string(rc));
     return rc;
 }

@@ -122,8 +122,8 @@ static hg_return_t bulk_move(struct amg_ep *ep, enum amg_mem_flags direction,
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CONTRACT_OF("HG_Bulk_transfer", remote->key.len == sizeof(key),
-            "the key of the remote memory has %u bytes, but this transport "
-            "makes keys of %u",
+            "the key of the remote memory has %u bytes, but keys of this "
+            "transport have %u",
             (unsigned)remote->key.len, (unsigned)sizeof(key)))
         return HG_INVALID_ARG;
     memcpy(&key, remote->key.bytes, sizeof(key));
@@ -213,7 +213,7 @@ static hg_return_t self_domain_open(
 
     if (!AMG_CONTRACT_OF("HG_Init",
             how->max_contexts >= 1 && how->max_contexts <= CONTEXTS_MAX,
-            "max_contexts is %u, but this transport has 1 to %u",
+            "max_contexts is %u, but this transport allows 1 to %u",
             how->max_contexts, (unsigned)CONTEXTS_MAX))
         return HG_INVALID_ARG;
     if (how->info != NULL && how->info[0] != '\0') {

@@ -499,8 +499,8 @@ hg_return_t amg_self_ep_open(
     amg_eventfd_close(ep->event_fd);
     amg_mem_free(ep);
     AMG_LOG_ERROR("ctx",
-        "self: context %u is open already, or not below the %u that the class "
-        "was opened for",
+        "self: context %u is open already, or is not below %u, the class's "
+        "max_contexts",
         context_id, msgs->max_contexts);
     return HG_INVALID_ARG;
 }

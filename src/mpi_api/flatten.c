@@ -109,7 +109,7 @@ static int64_t comm_contents_bytes(
  * dimension with adjacent elements outwards; `step` is the distance in bytes of
  * neighbouring elements in the current dimension. */
 
-/* One dimension of a part of a grid: a subarray, or the part of a process. */
+/* A dimension of a part of a grid: of a subarray or of a process's part. */
 struct span {
     int64_t size;   /* elements of the whole grid */
     int64_t start;  /* index of the first element of the part */

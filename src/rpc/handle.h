@@ -47,7 +47,7 @@ struct amg_args {
     void *extra; /* heap memory of arguments outside of the message, or NULL */
     struct hg_bulk *extra_bulk; /* NULL, or exposes and owns `extra` */
     uint32_t sum;               /* checksum by the sender, if is_summed */
-    /* These bits share a byte, so that one instruction clears several. */
+    /* The bits share a byte, so that one instruction clears several bits. */
     bool is_summed : 1;
     bool was_asked : 1;    /* HG_Get_input() or HG_Get_output() has run */
     bool was_released : 1; /* input: its message was released early */
@@ -62,7 +62,7 @@ struct amg_rpc_pulls {
     uint64_t cap;            /* limit of `len`, except for a single call */
     uint64_t len;            /* bytes that calls have reserved */
     uint64_t peak;           /* maximum of `len` so far */
-    bool is_starting;        /* one thread starts pulls for all threads */
+    bool is_starting;        /* a thread starts pulls for all threads */
 };
 
 /* Part of the handle of a call that was destroyed unanswered (handle.c). */

@@ -19,7 +19,7 @@ enum { AMG_SELF_TEXT_CAP = 48 };
 enum {
     AMG_SELF_ARMED = 1, /* a thread blocks on the descriptor, or is about to */
     AMG_SELF_RUNG = 2,  /* the descriptor must be drained */
-    AMG_SELF_ENTRY = 4, /* one entry: this bit and higher bits are a count */
+    AMG_SELF_ENTRY = 4, /* an entry; this and higher bits count entries */
 };
 
 struct amg_self_ep;

@@ -7,7 +7,7 @@
 
 enum { MANY = 64 }; /* most units given to one call of push_many */
 
-/* As u_get_type, marks definitions that ABT_pool_user_def_create() has made. */
+/* The u_get_type of definitions that ABT_pool_user_def_create() has made. */
 static ABT_unit_type mark(ABT_unit unit)
 {
     (void)unit;

@@ -129,7 +129,7 @@ struct amg_ult {
     enum amg_switch_action switch_action;
     enum amg_ult_kind kind;
     struct amg_lock *held;     /* lock that post_switch() unlocks; or NULL */
-    struct amg_bias *biased;   /* as `held`, for a biased lock */
+    struct amg_bias *biased;   /* biased lock that post_switch() unlocks */
     struct amg_ult *scheduler; /* runs next if no other thread is ready */
     void (*function)(void *arg);
     void *arg;

@@ -574,6 +574,7 @@ static int xstream_bind(
     char given[64];
     int rc = 0;
 
+    (void)amg_bind_process(); /* reads the binding, before it is changed */
     amg_lock_lock(&xstream->lock);
     if (xstream->tid != 0)
         rc = amg_bind_thread(xstream->tid, cpus);

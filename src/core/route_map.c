@@ -78,10 +78,10 @@ static uint32_t text_place(const struct amg_rank_table *table,
 uint32_t amg_rank_table_enter(
     const struct amg_rank_table *table, uint32_t *places, uint32_t rank)
 {
-    uint32_t at =
-        text_place(table, places, amg_rank_record_of(table, rank)->text);
+    uint32_t at = 0;
 
     AMG_ASSERT(rank < table->size);
+    at = text_place(table, places, amg_rank_record_of(table, rank)->text);
     if (places[at] != 0)
         return places[at] - 1;
     places[at] = rank + 1;

@@ -328,17 +328,17 @@ hg_id_t HG_Register_name_for_margo(
 
 /* Sets the program's struct and proc. HG_NO_MATCH: the procs of the RPC are not
  * those of Margo, and would take `args` for the program's struct. */
-static hg_return_t mercury_prepare(hg_handle_t handle, hg_proc_cb_t proc,
-    void *user, struct amg_margo_args *args)
+static hg_return_t mercury_prepare(const char *call, hg_handle_t handle,
+    hg_proc_cb_t proc, void *user, struct amg_margo_args *args)
 {
     const struct hg_info *info = HG_Get_info(handle);
     hg_proc_cb_t in_proc = NULL;
     hg_proc_cb_t out_proc = NULL;
     hg_bool_t is_there = HG_FALSE;
 
-    if (!AMG_CONTRACT_OF("margo_get_input", info != NULL,
+    if (!AMG_CONTRACT_OF(call, info != NULL,
             "handle %p was destroyed, or is HG_HANDLE_NULL", (void *)handle) ||
-        !AMG_CONTRACT_OF("margo_get_input", user == NULL || proc != NULL,
+        !AMG_CONTRACT_OF(call, user == NULL || proc != NULL,
             "the struct of handle %p has no proc", (void *)handle))
         return HG_INVALID_ARG;
     if (HG_Registered_proc_cb(info->hg_class, info->id, &is_there, &in_proc,
@@ -359,7 +359,8 @@ hg_return_t HG_Forward_to_margo(hg_handle_t handle, hg_cb_t callback, void *arg,
     hg_proc_cb_t in_proc_cb, void *in_struct)
 {
     struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, in_proc_cb, in_struct, &args);
+    hg_return_t rc =
+        mercury_prepare(__func__, handle, in_proc_cb, in_struct, &args);
 
     return rc == HG_SUCCESS ? HG_Forward(handle, callback, arg,
                                   in_struct == NULL ? NULL : &args)
@@ -370,18 +371,19 @@ hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback, void *arg,
     hg_proc_cb_t out_proc_cb, void *out_struct)
 {
     struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, out_proc_cb, out_struct, &args);
+    hg_return_t rc =
+        mercury_prepare(__func__, handle, out_proc_cb, out_struct, &args);
 
     return rc == HG_SUCCESS ? HG_Respond(handle, callback, arg,
                                   out_struct == NULL ? NULL : &args)
                             : rc;
 }
 
-static hg_return_t mercury_pass(
-    hg_handle_t handle, hg_proc_cb_t proc, void *user, hg_call_fn call)
+static hg_return_t mercury_pass(const char *name, hg_handle_t handle,
+    hg_proc_cb_t proc, void *user, hg_call_fn call)
 {
     struct amg_margo_args args = {.proc = NULL};
-    hg_return_t rc = mercury_prepare(handle, proc, user, &args);
+    hg_return_t rc = mercury_prepare(name, handle, proc, user, &args);
 
     return rc == HG_SUCCESS ? call(handle, &args) : rc;
 }
@@ -389,23 +391,25 @@ static hg_return_t mercury_pass(
 hg_return_t HG_Get_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct)
 {
-    return mercury_pass(handle, in_proc_cb, in_struct, HG_Get_input);
+    return mercury_pass(__func__, handle, in_proc_cb, in_struct, HG_Get_input);
 }
 
 hg_return_t HG_Free_input_from_margo(
     hg_handle_t handle, hg_proc_cb_t in_proc_cb, void *in_struct)
 {
-    return mercury_pass(handle, in_proc_cb, in_struct, HG_Free_input);
+    return mercury_pass(__func__, handle, in_proc_cb, in_struct, HG_Free_input);
 }
 
 hg_return_t HG_Get_output_from_margo(
     hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct)
 {
-    return mercury_pass(handle, out_proc_cb, out_struct, output_decode);
+    return mercury_pass(
+        __func__, handle, out_proc_cb, out_struct, output_decode);
 }
 
 hg_return_t HG_Free_output_from_margo(
     hg_handle_t handle, hg_proc_cb_t out_proc_cb, void *out_struct)
 {
-    return mercury_pass(handle, out_proc_cb, out_struct, HG_Free_output);
+    return mercury_pass(
+        __func__, handle, out_proc_cb, out_struct, HG_Free_output);
 }

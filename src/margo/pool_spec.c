@@ -92,7 +92,7 @@ bool amg_margo_name_is_valid(
     if (name[0] == '\0')
         reason = "it is empty";
     else if (isalpha((unsigned char)name[0]) == 0 && name[0] != '_')
-        reason = "it has to begin with a letter";
+        reason = "it has to begin with a letter or an underscore";
     else if (strncmp(name, "__", 2) == 0 && !name_is_reserved_form(name))
         reason = "names with two underscores in front are reserved";
     if (reason == NULL)

@@ -23,12 +23,12 @@ template <typename Exception>
         abt_error_get_description(code), ") in ", file, ':', line);
 }
 
-/* For destructors, which must not throw. */
+/* For destructors and callbacks of Argobots, which must not throw. */
 inline void must_succeed(int code, const char *object) noexcept
 {
     if (code == ABT_SUCCESS)
         return;
-    std::cerr << "the destructor of " << object
+    std::cerr << "a call of Argobots for " << object
               << " failed: " << abt_error_get_name(code) << " ("
               << abt_error_get_description(code) << ')' << std::endl;
     std::terminate();

@@ -463,7 +463,7 @@ static bool is_named_nic(
     return name != NULL && strcmp(name, bind->given) == 0;
 }
 
-/* Is `name` the stack, or one with layers (unless `stack` ends in '!')? */
+/* Is `name` the stack or, unless `stack` ends in '!', the stack with layers? */
 static bool is_stack(const char *name, const char *stack)
 {
     size_t len = strcspn(stack, "!");

@@ -4,8 +4,8 @@
  * If the driver may choose the keys of memory, the driver counts up from a
  * random number, so that the key of freed memory, or of a former process at
  * this address, does not soon name other memory. Keys of under 4 bytes mostly
- * start at 256: Slingshot reserves smaller keys. If memory is tied to the
- * endpoint (FI_MR_ENDPOINT), its key exists once it is bound and enabled. */
+ * start at 256: Slingshot reserves smaller keys. With FI_MR_ENDPOINT, the key
+ * of a registration exists only once the registration is bound and enabled. */
 #include "ofi_backend/ofi_ep.h"
 
 #include "base/assert.h"
@@ -38,7 +38,7 @@ static int mr_attach(struct amg_ofi_domain *domain, struct fid_mr *mr)
     return code;
 }
 
-/* Gives the memory pages, if the provider registers only memory with pages. */
+/* Allocates the pages, if the provider registers only memory that has pages. */
 static hg_return_t pages_back(const struct amg_ofi_domain *domain,
     const void *base, uint64_t len, uint64_t access)
 {

@@ -2,8 +2,8 @@
 /* Table of the calls of libfabric; the driver calls libfabric only through it.
  *
  * While no domain is open, a test may replace the table by amg_ofi_call_set(),
- * to see or change every call. A slot does the same as the call of that name in
- * libfabric's manual; other slots have a comment. */
+ * to see or change every call. A slot calls the function of libfabric that has
+ * fi_ before the slot's name; other slots have a comment. */
 #ifndef AMG_OFI_BACKEND_OFI_CALL_H
 #define AMG_OFI_BACKEND_OFI_CALL_H
 

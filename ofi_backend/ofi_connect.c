@@ -14,15 +14,15 @@
  *
  * Any process may send CONNECT in the name of any address. So a CONNECT opens
  * nothing, and ends nothing in flight: this process sends ACCEPT to that
- * address, and a message with the token of the ACCEPT proves the peer. If the
- * incarnation or token of a CONNECT is not the one known of the peer, this
- * process sends that address its own CONNECT instead of an ACCEPT, and trusts
- * only an ACCEPT with the token of its own CONNECT.
+ * address, and a message with the token of the ACCEPT proves the peer. If a
+ * CONNECT has another incarnation or token than this process knows of the peer,
+ * this process sends that address its own CONNECT instead of an ACCEPT, and
+ * trusts only an ACCEPT with the token of its own CONNECT.
  *
- * A CONNECT also states how many requests its sender has room for, and how many
- * messages its sender has received. When a connection breaks, the provider
- * makes another without notice, and may lose messages that had left by the
- * broken connection. Messages keep their order, so all messages that were
+ * A CONNECT or ACCEPT also states how many requests its sender has room for,
+ * and how many messages its sender has received. When a connection breaks, the
+ * provider makes another without notice, and may lose messages that had left by
+ * the broken connection. Messages keep their order, so all messages that were
  * posted before a CONNECT arrive before that CONNECT; if the ACCEPT counts
  * fewer, messages are missing. Messages that the provider still sends do not
  * count as missing, as shorter messages may arrive first. If two ACCEPTs in a
@@ -46,8 +46,8 @@
 enum {
     RETRY_SHIFT_MAX = 8,
     RETRIES_MAX = 256, /* peers in one poll; the next poll continues */
-    ACCEPTS_MAX = 256, /* ACCEPTs owed at once; beyond, only ranks of this job
-                        * get an ACCEPT: other addresses may be false */
+    ACCEPTS_MAX = 256, /* ACCEPTs owed at once; above that, only ranks of this
+                        * job get an ACCEPT: other addresses may be forged */
 };
 
 static void accept_owe_locked(struct amg_peer *peer, bool is_owed)
@@ -307,8 +307,8 @@ static bool connect_is_ours(
             connect->addr_len, domain->self->addr_len))
         return true;
     if (!domain->peers.has_warned)
-        AMG_LOG_WARNING("ofi", "dropped a request for a connection of an "
-                               "unknown form; further ones are not reported");
+        AMG_LOG_WARNING("ofi", "dropped a malformed request to connect; "
+                               "further ones are not reported");
     domain->peers.has_warned = true;
     return false;
 }
@@ -339,7 +339,7 @@ static void incompatible_note_locked(
 {
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->state != AMG_OFI_PEER_UNKNOWN)
-        return; /* the peer was told, or the address may be false */
+        return; /* the peer was told, or the address may be forged */
     amg_ofi_peer_set_state_locked(peer, AMG_OFI_PEER_INCOMPATIBLE);
     identity_set_locked(peer, connect);
     amg_ofi_peer_set_deadline(peer);
@@ -365,7 +365,7 @@ static void claim_note_locked(
     peer->conn.their_seq = connect->seq;
     if (!amg_ofi_peer_is_waiting(peer))
         amg_ofi_peer_set_deadline(peer);
-    /* Missing messages may be in flight: the ACCEPT to a new CONNECT tells. */
+    /* The ACCEPT to a new CONNECT tells whether missing messages are lost. */
     if (peer->state == AMG_OFI_PEER_OPEN &&
         is_short(peer, connect, peer->conn.sent) &&
         peer->conn.connect_tick != domain->clock.tick)
@@ -430,7 +430,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
             peer, peer->conn.incarnation != connect.incarnation
                       ? "another process is at its address now"
                       : "it has given this process up, and begins anew");
-        amg_ofi_token_set_locked(peer, token); /* in use by the peer */
+        amg_ofi_token_set_locked(peer, token); /* the peer uses this token */
         peer->conn.received = received;
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
@@ -440,7 +440,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
         return;
     }
     if (is_new)
-        accept_owe_locked(peer, true); /* the peer may have had no ACCEPT */
+        accept_owe_locked(peer, true); /* perhaps the peer got no ACCEPT */
     identity_set_locked(peer, &connect);
     peer->is_stale = false; /* the process at the address has answered */
     peer_open_locked(peer);

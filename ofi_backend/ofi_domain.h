@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Domain, peers and endpoints of the driver.
  *
- * All contexts of a class share one endpoint of libfabric: an address stands
- * for a process, some NICs have few addresses, and connections cost memory. The
- * header of a message names its context; a context that polls also receives for
- * the other contexts, and wakes those of them that block.
+ * All contexts of a class share one endpoint of libfabric, because an address
+ * stands for a process, some NICs have few addresses, and connections cost
+ * memory. The header of a message names the receiving context. A context that
+ * polls also receives for the other contexts, and wakes those that block.
  *
- * A single lock guards a domain: all fields below, all calls of libfabric, and
- * all operations while they are posted. So the driver asks the provider for
- * FI_THREAD_DOMAIN, which needs the fewest locks. The caller of a function that
- * ends in _locked holds the lock.
+ * One lock guards a domain: the fields below, except atomics and pools; all
+ * calls of libfabric for the domain; and all operations while they are posted.
+ * So the driver asks for FI_THREAD_DOMAIN, with which the provider needs the
+ * fewest locks. The caller of a function that ends in _locked holds the lock.
  *
  * Resources, in the order in which a request or transfer waits for them; below
  * each resource: who holds it, how many may be held, and until when.
@@ -25,16 +25,16 @@
  *     a transfer          4,096           the lease is returned
  *   unanswered message to a peer
  *     a put or get        16              the peer makes progress
- *   room of the provider; a request also waits while a long one is sent
+ *   room of the provider; a request above 8 KiB also delays later requests
  *     a message or read   the provider's  the provider has moved the bytes
  *
- * Work that waits for a resource of this table holds at most resources of
- * earlier rows. Messages of the driver itself need only the last row, and
- * msgbufs are allocated as needed. A transfer that waits for a lease, or for an
- * answer, holds nothing that older transfers need. A free of leased memory
- * makes progress in all classes of the process while it waits. So only programs
- * can deadlock, by handlers that wait for each other's answers with all credits
- * in use. */
+ * Work that waits for a resource holds only resources of earlier rows. All
+ * other messages of the driver need only the last row, and msgbufs are
+ * allocated as needed. A transfer that waits for a lease, or for an answer,
+ * holds nothing that older transfers need. HG_Bulk_free() of leased memory
+ * makes progress in all classes of the process while it waits for the leases.
+ * So only the program can cause a deadlock: by handlers that wait for each
+ * other's answers while all credits are in use. */
 #ifndef AMG_OFI_BACKEND_OFI_DOMAIN_H
 #define AMG_OFI_BACKEND_OFI_DOMAIN_H
 
@@ -52,7 +52,7 @@
 
 enum {
     AMG_OFI_CONTEXTS = 256, /* a context id is one byte */
-    AMG_OFI_RECEIVES = 4,   /* posted buffers, of many messages each */
+    AMG_OFI_RECEIVES = 4,   /* posted buffers, each for many messages */
     AMG_OFI_STACK_CAP = 64, /* a name such as "tcp;ofi_rxm" */
     AMG_OFI_TEXT_CAP = AMG_PEER_NAME_CAP, /* an address string with its NUL */
     AMG_OFI_WHEEL = 16, /* more than the ticks between two checks of a peer */
@@ -90,7 +90,7 @@ typedef void (*amg_ofi_done_fn)(struct amg_ofi_domain *domain,
     struct amg_ofi_work *work, const struct fi_cq_data_entry *entry, int error);
 
 /* A posted operation of libfabric. While an operation is posted, the provider
- * may use the first bytes (FI_CONTEXT2). */
+ * may write to `context` (FI_CONTEXT2). */
 struct amg_ofi_work {
     struct fi_context2 context;
     amg_ofi_done_fn done;
@@ -99,9 +99,9 @@ struct amg_ofi_work {
 enum amg_ofi_peer_state {
     AMG_OFI_PEER_UNKNOWN,    /* only the address is known */
     AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
-    AMG_OFI_PEER_CLAIMED, /* a CONNECT came in its name, without proof so far */
-    AMG_OFI_PEER_OPEN,    /* the peer has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* other message_max or version: is told ours */
+    AMG_OFI_PEER_CLAIMED,    /* a CONNECT named its address, unproved so far */
+    AMG_OFI_PEER_OPEN,       /* the peer has proved its identity */
+    AMG_OFI_PEER_INCOMPATIBLE, /* version or message_max differs: gets ours */
     AMG_OFI_PEER_STATES
 };
 
@@ -111,7 +111,7 @@ struct amg_ofi_probe {
     int fd;           /* -1: none */
     int error;        /* errno of the last probe */
     uint8_t wait;     /* ticks between probes that are not refused */
-    uint8_t refusals; /* since the peer's last answer */
+    uint8_t refusals; /* refused probes since the peer's last answer */
 };
 
 /* A process, by its address. A peer lives while it is referenced; a peer that
@@ -121,12 +121,12 @@ struct amg_peer {
     atomic_int refs;
     enum amg_ofi_peer_state
         state;           /* written by amg_ofi_peer_set_state_locked() */
-    struct amg_link all; /* on the domain's list */
+    struct amg_link all; /* in `peers.all` of the domain */
     /* The next peer in the bucket of each index. */
     struct amg_peer *next[AMG_OFI_INDEXES];
     uint64_t hash;     /* of the address */
     fi_addr_t fi_addr; /* FI_ADDR_NOTAVAIL: not inserted yet */
-    uint32_t number;   /* owner of the peer's entries in our tables */
+    uint32_t number;   /* names the peer as owner of table entries */
     int broken;        /* libfabric's code of a post that failed for good */
     bool is_pending; /* on the domain's list of peers with something to send */
     bool is_stale;   /* the address is to be inserted anew */
@@ -135,11 +135,11 @@ struct amg_peer {
     struct amg_watched watched;
     struct amg_flow_peer calls;
     struct amg_list unsent;      /* msgbufs, oldest first */
-    struct amg_pack_peer packed; /* leaves after `unsent`; may take calls */
+    struct amg_pack_peer packed; /* kept message, sent after `unsent` */
     struct amg_link pending;
-    struct amg_list sends;    /* msgbufs in flight, by post.waiting */
+    struct amg_list sends;    /* msgbufs in flight, linked by post.waiting */
     unsigned posts_in_flight; /* sends, reads and writes */
-    unsigned overtakable;     /* requests above IN_ORDER_LEN; all others wait */
+    unsigned overtakable;     /* requests above IN_ORDER_LEN in flight */
     struct {                  /* ofi_connect.c */
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
@@ -160,13 +160,13 @@ struct amg_peer {
         uint8_t tries;         /* failed posts of CONNECT or ACCEPT in a row */
         uint8_t extensions;    /* of the deadline of the first CONNECT */
         unsigned connect_tick; /* when our last CONNECT left */
-        uint64_t deadline_ns;  /* to give up a peer that is waited for */
+        uint64_t deadline_ns;  /* when to give up a peer that is waited for */
         uint64_t retry_ns;     /* no CONNECT or ACCEPT before this; 0: now */
     } conn;
     struct {                   /* ofi_msg.c */
         uint16_t limit;        /* most requests that the peer takes at once */
         uint16_t first;        /* our credits at the peer from the start */
-        uint32_t open;         /* requests of the peer that are not answered */
+        uint32_t open;         /* unanswered, unreleased requests of the peer */
         uint32_t open_longs;   /* long ones among `open` */
         uint16_t long_limit;   /* long requests that the peer takes at once */
         uint16_t longs;        /* our long requests, from get_long_buf() on */
@@ -176,17 +176,16 @@ struct amg_peer {
     } requests;
     unsigned tcp_tick; /* clock.tcp_tick when look.tcp_states was set */
     struct {           /* ofi_peer.c: the next check of the peer by a tick */
-        struct amg_link link; /* on a list of `wheel`, or on `resting`, or on
-                               * none */
+        struct amg_link link; /* in a list of `wheel`, in `resting`, or none */
         unsigned tick;      /* of that check; in `resting`: of the last check */
         bool is_watched;    /* on a list of `wheel` */
-        uint8_t tcp_states; /* of connections: ofi_tcp_state.c */
+        uint8_t tcp_states; /* AMG_OFI_TCP_ bits: ofi_tcp_state.c */
     } look;
     struct amg_ofi_probe probe;
     struct {                       /* ofi_transfer.c, ofi_lease.c, ofi_mem.c */
         struct amg_list transfers; /* our puts and gets */
-        struct amg_list blocked;   /* transfers that wait for `unanswered` */
-        unsigned unanswered;       /* messages of our puts and gets */
+        struct amg_list blocked;   /* waiting until `unanswered` falls */
+        unsigned unanswered;       /* unanswered messages of puts and gets */
         struct amg_list leases;    /* ours, of the peer's memory */
         struct amg_list grants;    /* the peer's leases of our memory */
         uint32_t granted;          /* leases of our memory that the peer has */
@@ -195,9 +194,9 @@ struct amg_peer {
     _Alignas(8) uint8_t addr[]; /* in the provider's format */
 };
 
-/* Buffer of one message: free; filled by the user; waiting, kept for further
- * calls, or in flight; or read by the user as one or more arrivals and replies.
- */
+/* Buffer of a message, in one of these states: free; filled by the user;
+ * waiting, kept for further calls, or in flight; read by the user, as one or
+ * more arrivals and replies. */
 struct amg_ofi_msgbuf {
     struct amg_ofi_work work;
     struct amg_post post;
@@ -208,7 +207,7 @@ struct amg_ofi_msgbuf {
     uint32_t len;       /* with the header */
     bool is_long;       /* has room for AMG_OFI_LONG_LEN */
     bool is_counted;    /* in `longs` of the peer */
-    atomic_uint others; /* calls of a PACK that use this msgbuf, minus 1 */
+    atomic_uint others; /* arrivals and replies in this msgbuf, minus 1 */
     struct amg_pack pack;
     struct amg_buf buf;              /* buf.data points to data[] below */
     struct amg_pack_arrival arrival; /* of a message that is no PACK */
@@ -217,7 +216,7 @@ struct amg_ofi_msgbuf {
     unsigned char data[];
 };
 
-/* A message in its receive buffer. */
+/* A received message, in its receive buffer or (of a PACK) in `whole`. */
 struct amg_ofi_message {
     struct amg_ofi_domain *domain;
     struct amg_peer *peer; /* NULL: not known yet */
@@ -258,7 +257,7 @@ struct amg_ofi_receive {
     bool wants_post;   /* to be posted when the provider has room */
     size_t end;        /* of the farthest message */
     size_t sum;        /* bytes of all messages in the buffer */
-    unsigned tick;     /* of the last message, or of the release */
+    unsigned tick;     /* of the last post, message or release */
 };
 
 /* Properties of the provider; constant. */
@@ -294,7 +293,7 @@ struct amg_ofi_domain {
     uint64_t connect_ns; /* time for a peer to answer */
     bool is_listening;
     bool no_block;         /* no thread will block */
-    bool is_always_polled; /* by a thread that does nothing else */
+    bool is_always_polled; /* a thread polls whatever the program does */
     bool is_closing;
     bool is_joined;       /* the peers are ranks of a job that close together */
     bool peers_may_close; /* peers of the job may close from now on */
@@ -331,10 +330,10 @@ struct amg_ofi_domain {
         struct amg_list pending; /* peers with something to send now */
         size_t unsent_count;     /* messages in `unsent` of all peers */
         struct amg_list wheel[AMG_OFI_WHEEL]; /* watched peers, by tick */
-        struct amg_list resting; /* idle peers, the longest idle first */
+        struct amg_list resting; /* idle peers, oldest check first */
         struct amg_table numbers;
         unsigned accepts; /* peers with `owes_accept` */
-        bool has_warned;  /* of messages from unknown senders */
+        bool has_warned;  /* logged an unknown sender or form */
     } peers;
     struct { /* ofi_msg.c: per slot of calls.table */
         struct amg_ofi_call_link *all;
@@ -343,7 +342,7 @@ struct amg_ofi_domain {
     struct {                  /* ofi_mem.c */
         struct amg_table all; /* struct amg_ofi_mem */
         uint64_t salt;        /* in our keys */
-        uint32_t serials;     /* in our keys: memories exposed so far */
+        uint32_t serials;     /* of the next key: memories exposed so far */
         uint64_t next_key;    /* unless the provider makes keys */
     } mems;
     struct {                  /* ofi_lease.c: ours */
@@ -354,7 +353,7 @@ struct amg_ofi_domain {
     } leases;
     struct {                        /* ofi_transfer.c */
         struct amg_list transfers;  /* transfers with something to post */
-        struct amg_table fragments; /* struct amg_ofi_fragment, by message */
+        struct amg_table fragments; /* struct amg_ofi_fragment, by cookie */
         struct amg_pool transfer_pool;
         struct amg_pool fragment_pool;
         unsigned in_flight; /* reads and writes */
@@ -432,7 +431,7 @@ enum {
  */
 struct amg_ofi_bind_addr {
     char given[AMG_OFI_HOST_CAP]; /* text of the user */
-    char host[AMG_OFI_HOST_CAP];  /* address of `given`; "": any */
+    char host[AMG_OFI_HOST_CAP];  /* address or name of the host; "": any */
     char port[AMG_OFI_PORT_CAP];  /* "": any */
     bool is_any;                  /* the wildcard address was given */
     bool is_name;                 /* `given` names a host, or libfabric's NIC */
@@ -453,8 +452,8 @@ hg_return_t amg_ofi_bind_addr_read(
  * the name, the provider gets the name. */
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
-/* The best of libfabric's results for `stack`, one name of ofi_select.c; of
- * equal results, that of the NIC nearest to this process, or the first. With
+/* The best of libfabric's results `all` for `stack`, a stack of ofi_select.c;
+ * of equal results, that of the NIC nearest to this process, or the first. With
  * `by_nic` only results of the NIC that the user named. NULL: none fits. */
 const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
@@ -472,7 +471,7 @@ enum {
     AMG_OFI_AUTH_TEXT_CAP = 96,
 };
 
-/* Key of a job at its network. */
+/* Authorization key of a job (auth_key of libfabric). */
 struct amg_ofi_auth {
     size_t len; /* 0: the provider's default */
     uint8_t bytes[AMG_OFI_AUTH_LEN_MAX];
@@ -516,8 +515,8 @@ bool amg_ofi_addrstr_is_addr(const struct amg_ofi_facts *facts,
     const void *addr, size_t len, size_t own_len);
 
 /* Chooses the provider by `how` (protocol, info, ip_subnet, addr_format,
- * auth_key). freeinfo() frees the result. HG_INVALID_ARG: no such host, port or
- * interface; HG_OPNOTSUPPORTED: no such provider; the log says more. */
+ * auth_key). freeinfo() frees the result. HG_INVALID_ARG: `how` is wrong;
+ * HG_OPNOTSUPPORTED: no provider fits; the log says why. HG_NOMEM. */
 hg_return_t amg_ofi_select(const struct amg_open *how,
     struct fi_info **ret_info, struct amg_ofi_facts *ret_facts);
 
@@ -536,7 +535,7 @@ void amg_ofi_domain_close(struct amg_domain *base);
 void amg_ofi_domain_free(struct amg_ofi_domain *domain);
 
 extern const struct amg_transport amg_ofi_transport;
-/* For amalgam_info, which looks it up by this name. */
+/* For amalgam_info; src/init/drivers_*.c look the table up by this name. */
 extern const struct amg_providers amg_ofi_providers;
 
 #endif

@@ -71,7 +71,7 @@ static const char *text_of(const char *name)
     return text == NULL ? "" : text;
 }
 
-/* Copies word number `index` of a list with commas. False: none, or no room. */
+/* Copies word `index` of a list with commas. False: no word, or no room. */
 static bool word_read(
     const char *list, unsigned index, char *ret_word, size_t cap)
 {

@@ -15,13 +15,13 @@ struct amg_ofi_block {
     unsigned char *bytes; /* aligned to cache lines */
 };
 
-/* `access` has bits such as FI_SEND. HG_NOMEM, HG_NA_ERROR, with a log line. */
+/* `access`: bits such as FI_SEND. HG_NOMEM, or a code of amg_ofi_error(). */
 hg_return_t amg_ofi_reg_locked(struct amg_ofi_domain *domain, const void *base,
     uint64_t len, uint64_t access, struct fid_mr **ret_mr);
 /* NULL: does nothing. */
 void amg_ofi_unreg_locked(struct amg_ofi_domain *domain, struct fid_mr *mr);
 
-/* The descriptor of own memory for a post; NULL if the provider needs none. */
+/* libfabric's descriptor (desc) of our memory, for a post; NULL: not needed. */
 static inline void *amg_ofi_reg_desc(struct fid_mr *mr)
 {
     return mr == NULL ? NULL : amg_ofi_call->mr_desc(mr);
@@ -36,7 +36,7 @@ void amg_ofi_block_free_locked(
 void amg_ofi_blocks_unreg_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_block *block);
 
-/* Posts the receive buffers. HG_NOMEM, HG_NA_ERROR. */
+/* Posts the receive buffers. HG_NOMEM, or a code of amg_ofi_error(). */
 hg_return_t amg_ofi_receive_begin_locked(struct amg_ofi_domain *domain);
 /* Posts again the buffers that the provider released; see ofi_receive.c. */
 void amg_ofi_receive_again_locked(struct amg_ofi_domain *domain);
@@ -80,7 +80,7 @@ void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
 /* Each tick: takes the queue's descriptor out of the epolls of contexts that
  * have not blocked for 0.2 s, and unmutes a descriptor muted for a second. */
 void amg_ofi_wait_tick_locked(struct amg_ofi_domain *domain);
-/* By a poll or a close: no thread blocks on the endpoint any more. */
+/* A poll or close tells that no thread blocks on the endpoint any more. */
 void amg_ofi_wait_disarm_locked(struct amg_ofi_ep *ep);
 
 #endif

@@ -9,7 +9,7 @@
  * completes, so that the owner need not wait. Memory that is accessed a second
  * time is likely to be used again: its lease is kept for some time, and
  * transfers then cost no more than a read or write. A domain keeps leases only
- * if a thread polls it whatever the program does: otherwise the program may
+ * if a thread polls whatever the program does: otherwise the program may
  * compute for hours, and no thread would return leases.
  *
  * If all transfers of a lease are cancelled before the grant comes, RETURN is
@@ -18,7 +18,7 @@
  *
  *     asked --all rows--> open --revoked--> ended
  *       +-------- bad GRANT, or no memory ----^
- *     A lease without a user is returned, unless denied or lost, and freed. */
+ *     A lease without a user is freed, and returned unless denied or lost. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static uint64_t hash_of(const struct amg_ofi_key *key)
     return hash ^ hash >> 32;
 }
 
-/* Was this memory accessed not long before? Records the access. */
+/* Was this memory accessed recently? Records the access. */
 static bool was_seen_locked(struct amg_ofi_domain *domain, uint64_t hash)
 {
     uint64_t *entry = &domain->leases.seen[hash % AMG_OFI_SEEN];
@@ -215,9 +215,9 @@ static bool is_scattered(const struct amg_ofi_transfer *transfer)
                runs_max;
 }
 
-/* A lease costs two messages, and a third one to return it. So a transfer of
- * few messages goes without a lease, unless the memory is leased already, or
- * was accessed before. */
+/* A lease costs two messages, and a third one to return it. So a transfer of up
+ * to SHORT_LEN uses only an open lease, and the first access to memory requests
+ * no lease if FIRST_MESSAGES messages are enough. */
 static bool is_for_messages_locked(
     const struct amg_ofi_transfer *transfer, const struct amg_ofi_lease *lease)
 {

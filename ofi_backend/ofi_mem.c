@@ -15,7 +15,7 @@
  * holder returns its lease when it has no access in flight; then this process
  * closes the registration. A registration begins when a peer first leases the
  * memory, or when our put or get first uses the memory as local side and the
- * provider needs that (FI_MR_LOCAL); it ends when the program unregisters the
+ * provider demands FI_MR_LOCAL; it ends when the program unregisters the
  * memory. So no registration outlives its memory, and malloc() needs no hooks.
  *
  *   exposed --unreg--> closed, revoked --last RETURN, or loss--> freed */
@@ -34,7 +34,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    GRANTS_MAX = 4096, /* leases to one peer; beyond, it uses messages */
+    GRANTS_MAX = 4096, /* leases to one peer; above, the peer uses messages */
     PROBES = 64,       /* bytes that one system call reads */
 };
 

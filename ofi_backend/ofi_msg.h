@@ -109,8 +109,8 @@ void amg_ofi_msg_on_refuse_locked(const struct amg_ofi_message *message);
 struct amg_ofi_msgbuf *amg_ofi_msg_copy_locked(
     const struct amg_ofi_message *message);
 
-/* The peer is lost: all messages to the peer end, and credits taken from or
- * owed to the peer are void. */
+/* The peer is lost: all calls and messages to the peer end, and credits taken
+ * from or owed to the peer are void. */
 void amg_ofi_msg_lost_locked(struct amg_peer *peer);
 /* Refuses arrivals of an endpoint that will not be polled again. */
 void amg_ofi_msg_refuse_all_locked(struct amg_ofi_ep *ep);

@@ -14,12 +14,12 @@
  * chains become longer.
  *
  * A tick (ofi_poll.c) runs ten times a second and checks only some of the
- * peers. A peer that this process sends to, or waits for, is watched: the peer
- * is on the list of the tick at which its silence begins to matter, in a wheel
- * of 16 lists. A check that finds nothing to wait for moves the peer to
- * `resting`. A minute later a tick checks whether the peer's process is gone;
- * ranks of this job get no such check, as the end of a rank ends the job. So
- * peers without traffic cost no time in a tick, others a check each second.
+ * peers. A peer that this process sends to, or waits for, is watched: a wheel
+ * of 16 lists has the peer in the list of the tick that checks the peer next.
+ * That is the next tick while messages to the peer are unsent, else one within
+ * a second while operations wait for the peer. Other peers are in `resting`: a
+ * tick checks each minute whether their processes are gone, but checks no ranks
+ * of this job, as the end of a rank ends the job.
  *
  * The text of an address:
  *
@@ -145,7 +145,7 @@ static hg_return_t sockaddr_read(const struct amg_ofi_facts *facts,
     return HG_SUCCESS;
 }
 
-/* Has the text only characters that occur in addresses that are strings? */
+/* Has the text only characters that occur in addresses of FI_ADDR_STR? */
 static bool is_name(const char *text)
 {
     for (; *text != '\0'; text++)
@@ -283,7 +283,7 @@ hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain)
     if (!token_read(&token)) {
         AMG_LOG_ERROR("cls",
             "ofi: getrandom() gives no random numbers: %s; peers identify "
-            "themselves by them; does a seccomp filter forbid it?",
+            "themselves by these; does a seccomp filter forbid the call?",
             strerror(errno));
         return HG_OPNOTSUPPORTED;
     }

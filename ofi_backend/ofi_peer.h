@@ -40,8 +40,8 @@ static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* The peer is checked after `ticks` ticks; 0: when the peer's silence begins to
- * matter. */
+/* Has a tick check the peer after `ticks` ticks; 0: when the peer's silence
+ * begins to matter. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
@@ -53,7 +53,7 @@ static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
 struct amg_peer *amg_ofi_peer_next_watched_locked(
     const struct amg_ofi_domain *domain, const struct amg_peer *peer);
 
-/* Is the peer CONNECTING, or something unsent? Then its deadline counts. */
+/* Is the peer CONNECTING, or a message to it unsent? Then its deadline runs. */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Do operations of this process wait for the peer? */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);
@@ -99,14 +99,14 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
     const struct amg_ofi_message *message);
 /* A message with the token of a peer that is not OPEN came: opens the peer.
- * False: the token for the peer is not known. */
+ * False: the peer stays as it is, as `my_token` is not known. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
 
 /* Sends messages that wait for peers, or for room. */
 void amg_ofi_connect_retry_locked(struct amg_ofi_domain *domain);
 
 /* The process is gone, or unreachable: all operations with the peer end with
- * HG_HOSTUNREACH. The next use connects anew. `why`: NULL logs nothing. */
+ * HG_HOSTUNREACH. The next use connects anew. `why`: for the log, or NULL. */
 void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why);
 
 /* States of TCP connections. LIVE: the host has accepted the connection, so the
@@ -116,7 +116,7 @@ enum { AMG_OFI_TCP_LIVE = 1, AMG_OFI_TCP_BEGUN = 2, AMG_OFI_TCP_DEAD = 4 };
 
 /* The states of our connections to the peer; 0: there are none, or nothing is
  * known, as for providers without TCP. Shuts down each connection, to any peer,
- * that is dead, or is still being made at the deadline of its peer. */
+ * that is dead, or still BEGUN 0.5 s before the deadline of its peer. */
 unsigned amg_ofi_tcp_states_locked(const struct amg_peer *peer);
 
 /* To be called in each tick of a wait for the peer. True: the peer's host

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Progress: operations in flight, and silent peers.
  *
- * A dead process is silent on most networks. So a process that waits for an
- * answer, and has received nothing for a second, sends CONNECT again: the
+ * A dead process is silent on most networks. So a process that waits for a peer
+ * and got no message from that peer for a second sends CONNECT again: the
  * CONNECT fails if no process has the address; the ACCEPT has another token if
  * another process has the address. A busy process answers late, without
  * consequences. A silent peer that no operation waits for gets a CONNECT every

@@ -6,8 +6,8 @@
  * sender has connected, and its body has the length of its kind.
  *
  * All messages arrive in a few large buffers, each of which takes messages
- * until the longest message may not fit any more (FI_MULTI_RECV). Of several
- * buffers one is always posted, so that no message is unexpected to the NIC.
+ * until the longest message may not fit any more (FI_MULTI_RECV). Several are
+ * posted, so that no message is unexpected to the NIC while a buffer is full.
  *
  * The provider releases a full buffer, but a message for that buffer may still
  * arrive: a long message, while short messages of other senders fill the bytes
@@ -138,7 +138,7 @@ static unsigned quiet_ticks_of(
                : QUIET_TICKS;
 }
 
-/* Gives a buffer with a gap other memory. False: no memory, or the limit. */
+/* Gives a buffer with a gap other memory. False: no memory, or REPLACED_MAX. */
 static bool memory_replace_locked(
     struct amg_ofi_domain *domain, struct amg_ofi_receive *receive)
 {
@@ -379,7 +379,7 @@ static void on_received_locked(struct amg_ofi_domain *domain,
         amg_calls_may_warn(&domain->calls))
         AMG_LOG_WARNING(
             "ofi", "receiving failed: %s", amg_ofi_call->strerror(error));
-    /* The provider releases a buffer with its last message, or without one. */
+    /* The provider releases a buffer with its last message, or separately. */
     if ((entry->flags & FI_MULTI_RECV) != 0 || error == FI_ECANCELED ||
         !domain->facts.is_multi)
         buffer_released_locked(domain, receive);

@@ -10,7 +10,7 @@
 #include "ofi_backend/ofi_ep.h"
 #include "ofi_backend/ofi_peer.h"
 
-/* The lease is open: posts the transfer, if the lease allows it. */
+/* The lease is open: posts the transfer, if the lease allows the access. */
 static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
 {
     const struct amg_ofi_lease *lease = transfer->lease;
@@ -190,7 +190,7 @@ void amg_ofi_rma_cancel_locked(struct amg_op *op)
         amg_ofi_transfer_stop_locked(transfer, HG_CANCELED);
 }
 
-/* Calls `fn`, which may end the transfer, for each transfer of an endpoint. */
+/* Calls `fn`, which may end the transfer, for each transfer with this `ep`. */
 static void transfers_each_locked(struct amg_ofi_domain *domain,
     const struct amg_ofi_ep *ep, void (*fn)(struct amg_ofi_transfer *))
 {

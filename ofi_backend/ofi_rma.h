@@ -33,10 +33,10 @@ hg_return_t amg_ofi_mem_unreg(
     struct amg_domain *base, struct amg_mem *mem_base, unsigned timeout_ms);
 
 /* Invalidates the key of the memory, an amg_ofi_mem, and asks all holders to
- * return their leases. Does a peer still hold a lease? */
+ * return their leases. Returns whether a peer still holds a lease. */
 bool amg_ofi_mem_is_leased_locked(void *mem);
-/* Frees memory whose leases were revoked. HG_BUSY: a peer still holds a lease,
- * which is logged. */
+/* Frees memory whose leases were revoked. HG_BUSY, with a log line: a peer
+ * still holds a lease. */
 hg_return_t amg_ofi_mem_free_locked(
     struct amg_ofi_mem *mem, unsigned waited_ms);
 
@@ -59,7 +59,7 @@ void amg_ofi_mem_unreg_all_locked(struct amg_ofi_domain *domain);
 void amg_ofi_mem_lost_locked(struct amg_peer *peer);
 
 enum amg_ofi_lease_state {
-    AMG_OFI_LEASE_ASKED, /* requested; some rows have not come */
+    AMG_OFI_LEASE_ASKED, /* requested; rows of the grant are missing */
     AMG_OFI_LEASE_OPEN,  /* may be used */
     AMG_OFI_LEASE_ENDED, /* revoked, or a bad GRANT: no access begins, but
                           * accesses in flight may finish */
@@ -137,9 +137,9 @@ hg_return_t amg_ofi_lease_get_locked(
     const struct amg_ofi_transfer *transfer, struct amg_ofi_lease **ret_lease);
 void amg_ofi_lease_put_locked(struct amg_ofi_lease *lease);
 
-/* A peer has answered the request for a lease, or revokes a lease. Each returns
- * the lease whose transfers the caller has to continue or stop, or NULL. `ret`:
- * HG_SUCCESS, or why the lease is not open. */
+/* A peer has answered the request for a lease, or revokes a lease. Each
+ * function returns the lease whose transfers the caller has to continue or
+ * stop, or NULL. `ret`: HG_SUCCESS, or why the lease is not open. */
 struct amg_ofi_lease *amg_ofi_lease_granted_locked(
     const struct amg_ofi_message *message, hg_return_t *ret);
 struct amg_ofi_lease *amg_ofi_lease_denied_locked(
@@ -155,7 +155,7 @@ void amg_ofi_leases_lost_locked(struct amg_peer *peer);
 
 /* Posts fragments while there is room. */
 void amg_ofi_transfer_move_locked(struct amg_ofi_transfer *transfer);
-/* Posts no more of the transfer, which ends when its reads and writes have. */
+/* Posts no more of the transfer; ends it when no read or write is in flight. */
 void amg_ofi_transfer_stop_locked(
     struct amg_ofi_transfer *transfer, hg_return_t ret);
 /* No read or write of the transfer will complete any more. */
@@ -181,8 +181,8 @@ void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 
 void amg_ofi_rma_cancel_locked(struct amg_op *op);
 /* The endpoint closes: cancels all its transfers. A later call with `is_over`
- * ends the transfers whose reads and writes are still in flight, and ignores
- * the completions of these. */
+ * ends the operations of transfers whose reads and writes are still in flight;
+ * the completion of these later ends no operation. */
 void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over);
 /* Posts were cancelled, or the endpoint was closed: no fragment will complete.
  * The loss of the peers then ends the transfers. */

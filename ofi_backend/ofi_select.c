@@ -25,7 +25,7 @@
 #include "ofi_backend/ofi_peer.h"
 #include "transport/registry.h"
 
-/* Oldest version that was tested, and version that this code is written for. */
+/* Oldest version that this driver accepts, and newest that this code knows. */
 #define API_OLDEST FI_VERSION(1, 15)
 #define API_NEWEST FI_VERSION(1, 20)
 
@@ -396,7 +396,7 @@ static bool is_first(const struct fi_info *all, const struct fi_info *info)
     return true;
 }
 
-/* Opens a domain over the stack and describes it. False: the open failed. */
+/* Opens a domain over `stack`, and describes it to `each`. False: no domain. */
 static bool stack_tell(const struct fi_info *all, const char *stack,
     void (*each)(const struct amg_provider *provider, void *arg), void *arg)
 {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message buffers (msgbufs), and their sends.
  *
- * There are as many msgbufs as were once in use together: outgoing messages,
- * replies, and requests of peers that the user has not released, which the
- * credits bound. An incoming message is copied out of its receive buffer (4 KiB
- * in 0.1 us), so that a handler that keeps its request does not occupy a whole
- * buffer. Memory that no message filled is not touched, unless registered.
+ * A msgbuf is made when none is free, and lives until the domain closes. In use
+ * are outgoing messages, replies, and requests that the user has not released;
+ * the credits bound these requests. An incoming message is copied out of its
+ * receive buffer (4 KiB in 0.1 us), so that a handler that keeps its request
+ * does not occupy that buffer. Only registered memory is touched before use.
  *
- * Calls to one peer that the program posts between two polls, or while messages
- * wait for room, leave in one message (transport/pack.h); but not while a
- * thread blocks, as the next poll may be far off. That message follows all
- * messages that wait for its peer.
+ * Calls and replies to one peer that the program posts between two polls, or
+ * while messages wait for room, share a message (transport/pack.h), except the
+ * first call; but not while a thread blocks, as the next poll may be far off.
+ * The shared message follows all messages that wait for its peer.
  *
  * Providers keep short messages in order, but send long messages in pieces, or
  * have the receiver read them, so that later messages arrive first (ofi_rxm:
- * from 16 KiB on). So requests wait until a long request before them has left.
- * A message leaves when the peer polls, whatever the peer's handlers wait for,
- * so this wait cannot deadlock. Replies wait only if they share a message with
- * requests or follow waiting messages.
+ * from 16 KiB on). So a request above IN_ORDER_LEN delays later requests until
+ * it has left. A message leaves when the peer polls, whatever the peer's
+ * handlers wait for, so this wait cannot deadlock. Replies wait only if they
+ * share a message with requests or follow waiting messages.
  *
- * A short message, but no CONNECT or ACCEPT, is injected: it has left when the
- * post returns. A longer message completes later. Any post may return EAGAIN,
- * if the provider has no room or no connection yet; then the message waits in
- * the queue of its peer, in order, and the polls try again. Messages to a peer
- * that is not OPEN wait, too. ofi_poll.c has the deadlines. A post that fails
- * for good loses the peer, but only in the next poll, so that no operation ends
- * while its sender uses it. */
+ * A short message, except CONNECT and ACCEPT, is injected: it has left when the
+ * post returns. Other messages complete later. A post may return EAGAIN if the
+ * provider has no room or no connection yet; then the message waits in the
+ * queue of its peer, in order, and the polls try again. Messages to a peer that
+ * is not OPEN wait, too. ofi_poll.c has the deadlines. A post that fails for
+ * good loses the peer, but only in the next poll, so that no operation ends
+ * during the call that posts it. */
 #include "ofi_backend/ofi_msg.h"
 
 #include <string.h>
@@ -70,8 +70,8 @@ static hg_return_t msgbufs_make_locked(struct amg_ofi_domain *domain,
     return HG_SUCCESS;
 }
 
-/* Only the newest block has msgbufs left to cut. A long msgbuf has a block of
- * its own, second in the list. */
+/* Only the first block of the list has msgbufs left to cut. A long msgbuf has a
+ * block of its own, inserted as the second in the list. */
 static struct amg_ofi_msgbuf *msgbuf_make_locked(
     struct amg_ofi_domain *domain, bool is_long)
 {
@@ -384,7 +384,7 @@ static enum amg_pack_verdict call_keep_locked(struct amg_ofi_msgbuf *msgbuf)
 
     AMG_ASSERT_HELD_BIAS(&msgbuf->domain->lock);
     if (!amg_list_is_empty(&peer->unsent))
-        peer->packed.turn = packer->turn; /* earlier messages have not left */
+        peer->packed.turn = packer->turn; /* messages wait: keep the call */
     msgbuf->pack = (struct amg_pack){
         .head = {.kind = (uint8_t)kind_of(&msgbuf->header),
             .context = msgbuf->header.context,

@@ -7,9 +7,9 @@
  * notes connection states in peers, and shuts down connections that are over.
  *
  * The host of a killed process refuses connections, which providers do not
- * report (rxm: EAGAIN without end). So if a silent peer has no connection, this
- * process connects to the peer's port (a probe), and closes the probe at once.
- * Two refusals mean that no process listens at the port. */
+ * report (rxm: EAGAIN without end). So if a silent peer's host has accepted no
+ * connection, this process connects to the peer's port (a probe), and closes
+ * the probe at once. Two refusals mean that no process listens at the port. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>
@@ -29,8 +29,8 @@ enum {
     WAIT_MAX = 100, /* most ticks between two probes: 10 s */
 };
 
-/* 0: `fd` is no TCP connection, or a closed one. TCP doubles each time-out: the
- * sum of the time-outs is the age of the oldest unacknowledged byte. */
+/* 0: `fd` is no open TCP connection. The age of the oldest unacknowledged byte
+ * is the sum of its time-outs, which double, plus the time after the last. */
 static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
 {
     uint64_t max_ms = domain->connect_ns / AMG_NS_PER_MS;
@@ -65,7 +65,7 @@ static struct amg_peer *conn_peer(const struct amg_ofi_domain *domain, int fd)
     return amg_ofi_peer_find_locked(domain, addr, (uint16_t)len);
 }
 
-/* Is the connection dead, or not made shortly before its peer's deadline? */
+/* Is the connection dead, or not accepted 0.5 s before its peer's deadline? */
 static bool is_over(const struct amg_peer *peer, unsigned state)
 {
     return state == AMG_OFI_TCP_DEAD ||

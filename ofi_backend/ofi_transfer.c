@@ -137,7 +137,7 @@ static void shape_take(const struct amg_ofi_transfer *transfer,
     ret_shape->len = len;
     if (len == max)
         return;
-    /* The peer's runs end first: takes only `len` local bytes. */
+    /* The peer's segments reached their limit: takes only `len` local bytes. */
     *local = transfer->local;
     (void)local_take(local, len, local_max, is_exposed, ret_shape);
 }
@@ -430,7 +430,7 @@ static void fragment_lost_locked(struct amg_peer *peer)
     AMG_ASSERT(peer->rma.unanswered == 0);
 }
 
-/* Removes the transfer from all lists, and completes its operation. */
+/* Takes the transfer from its peer, puts its lease, completes its operation. */
 static void transfer_end_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_domain *domain = transfer->peer->domain;
@@ -468,7 +468,7 @@ void amg_ofi_transfer_stop_locked(
         transfer->ret = ret;
     transfer->is_stopped = true;
     if (amg_link_is_listed(&transfer->link))
-        amg_list_remove(&transfer->link); /* no longer waits for room */
+        amg_list_remove(&transfer->link); /* no longer waits */
     /* Gives up messages: late answers must not touch the user's memory. */
     while (transfer->lease == NULL && transfer->fragment_count > 0)
         fragment_give_up_locked(

@@ -34,7 +34,7 @@ static void domain_progress(struct amg_domain *base)
     amg_bias_unlock(&domain->lock);
 }
 
-/* Leaves out leases without a user: unused ones are not under way. */
+/* Leaves out unused leases: no operation waits for these. */
 static void peer_write_state_locked(
     const struct amg_peer *peer, struct amg_state *state)
 {
@@ -148,7 +148,7 @@ static void domain_set(
         _Alignof(struct amg_ofi_fragment));
 }
 
-/* Sets lengths of messages by the provider's longest, equal at all peers. */
+/* Limits messages to the provider's longest, which is the same at all peers. */
 static hg_return_t messages_fit(struct amg_ofi_domain *domain)
 {
     size_t longest = domain->fi.info->ep_attr->max_msg_size;

@@ -37,8 +37,8 @@
 #define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* the descriptor is muted */
 
 enum {
-    SPINNING_TICKS = 2,    /* without a block, until a queue leaves an epoll */
-    MUTE_TICKS = 10,       /* a second */
+    SPINNING_TICKS = 2, /* without a block; then the queue leaves the epoll */
+    MUTE_TICKS = 10,    /* a second */
     FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
 };
 

@@ -8,14 +8,14 @@
  *   kind     the magic bits 0xa0 and one of the kinds below
  *   context  context of the sender; an answer goes there
  *   target   context of the receiver
- *   credits  number of released one-way requests of the receiver
+ *   credits  one-way requests of the receiver that the sender has released
  *   cookie   number of the call, fragment or lease in a table of its initiator,
  *            with a generation of ten bits (transport/table.h). The initiator
  *            keeps a cookie until the answer has come, also after a cancel; the
  *            cookie of a lease also until RETURN was sent. So a REVOKE that
  *            crosses RETURN finds no open lease, and a RETURN that crosses DENY
- *            no grant. 4 million cookies may be open; more end with HG_NOMEM.
- *            In CREDIT: a note of flow control (transport/flow.h)
+ *            finds no grant. At 4 million open cookies, an operation ends with
+ *            HG_NOMEM. In CREDIT: a note of flow control (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. The token names the
  *            sender, and no other process knows it. The token is unknown to a
@@ -91,7 +91,7 @@ enum {
     AMG_OFI_MAGIC_MASK = 0xe0,
     AMG_OFI_ADDR_MAX = 128, /* bytes of a provider's address */
     AMG_OFI_CONNECT_MIN = 32 + AMG_OFI_ADDR_MAX, /* shortest, any version */
-    /* Length of a REQUEST, ONEWAY or REPLY with 64 KiB and all headers. */
+    /* Longest REQUEST, ONEWAY or REPLY: 64 KiB, and room for all headers. */
     AMG_OFI_LONG_LEN = 65536 + 4096,
 };
 
@@ -116,7 +116,7 @@ struct amg_ofi_connect {
     uint64_t token;       /* for the receiver's messages; 0: incompatible */
     uint64_t incarnation; /* of the sender; not 0 */
     uint32_t message_len; /* longest message of the sender that is not long */
-    uint16_t credits;     /* requests of the receiver that find room */
+    uint16_t credits;     /* requests that the receiver may send at once */
     uint16_t seq; /* number of the CONNECT; an ACCEPT has the number of the last
                    * CONNECT. Numbers repeat after 65,535 CONNECTs: 18 hours at
                    * one a second */
@@ -139,7 +139,7 @@ struct amg_ofi_access {
     uint32_t segment;
     uint32_t unused;
     uint64_t into;
-    uint64_t len;  /* of this message's bytes */
+    uint64_t len;  /* bytes that this message moves */
     uint64_t left; /* first message: bytes of the transfer; else `len` */
 };
 

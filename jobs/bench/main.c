@@ -15,8 +15,8 @@ static const struct bench {
     void (*run)(struct pair *pair);
     bool is_in_all;
     enum {
-        BENCH_OF_TWO, /* by the two ranks, with their class open */
-        BENCH_FIRST,  /* the same in a process in which no class was open yet */
+        BENCH_OF_TWO,  /* by the two ranks, with their class open */
+        BENCH_FIRST,   /* by the two ranks, before any class was open */
         BENCH_OF_TEAM, /* by all ranks, with no class open */
     } kind;
     const char *help;
@@ -76,7 +76,7 @@ static bool is_asked(const struct options *options, const struct bench *bench)
                : strcmp(options->bench, bench->name) == 0;
 }
 
-/* Is there such a benchmark, of one of those kinds? */
+/* Is a benchmark asked for whose kind is from `first` to `last`? */
 static bool kind_is_asked(
     const struct options *options, unsigned first, unsigned last)
 {
@@ -87,7 +87,7 @@ static bool kind_is_asked(
     return false;
 }
 
-/* Says where the ranks are; figures of ranks without cores say little. */
+/* Notes where the ranks run; figures of ranks that share cores say little. */
 static void place_tell(struct pair *pair, const struct place *place)
 {
     bool is_placed = place->cores[0] >= 0 && place->cores[1] >= 0;
@@ -121,8 +121,8 @@ static void command_tell(struct pair *pair, int command)
     guard_rest();
 }
 
-/* MPI cannot sleep until a message comes, so these ranks look for one a few
- * times a second: 64 of them then take less than a hundredth of a core. */
+/* MPI cannot sleep until a message comes, so these ranks test for a command ten
+ * times a second: 64 such ranks take less than a hundredth of a core. */
 static int command_await(const struct pair *pair)
 {
     MPI_Request request;
@@ -149,8 +149,8 @@ static void kind_run(struct pair *pair, unsigned kind)
     }
 }
 
-/* The benchmarks asked for, in order: those first that need a fresh process.
- * False when no class can be opened. */
+/* Runs the benchmarks asked for; first those that need a process without a
+ * class. False: no class can be opened. */
 static bool benches_run(struct pair *pair)
 {
     kind_run(pair, BENCH_FIRST);
@@ -185,7 +185,7 @@ static int two_run(
     return rc;
 }
 
-/* By all ranks: the first two measure, the others sleep until they are told. */
+/* By all ranks: the first two measure, the others sleep until a command. */
 static int ranks_run(
     const struct options *options, const char *command, struct world *world)
 {
@@ -218,7 +218,7 @@ static int ranks_run(
     return rc;
 }
 
-/* The end of a command line that names no benchmark that there is. */
+/* Refuses a command line that names no known benchmark. */
 static int bench_wrong_say(const char *bench, int rank)
 {
     if (rank != 0)
@@ -233,7 +233,7 @@ static int bench_wrong_say(const char *bench, int rank)
     return REPORT_EXIT_USAGE;
 }
 
-/* Measured is between pairs: what else a job may be. */
+/* Is the number of ranks even, so that pairs can measure? */
 static bool size_is_right(int rank, int size)
 {
     if (rank == 0 && size == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time in microseconds, and a program that waits without doing anything. */
+/* Time in microseconds, and a sleep. */
 #ifndef BENCH_CLOCK_H
 #define BENCH_CLOCK_H
 

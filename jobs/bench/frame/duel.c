@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A measurement and its control in turn, batch after batch.
  *
- * Other load of the machine comes and goes within seconds, and meets two
- * neighbouring batches alike. So each batch has a ratio of its own, and the
- * median of these is the result: it stays where it is when a few batches were
- * disturbed. One batch of each goes before, to warm up. */
+ * Other load of the machine comes and goes within seconds, and so slows two
+ * neighbouring batches equally. So each batch has a ratio of its own, and the
+ * median of these ratios is the result, which a few disturbed batches do not
+ * move. One batch of each side goes before, to warm up. */
 #include "jobs/bench/frame/duel.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 struct side {
     const struct duel_side *how;
     double *samples; /* of all batches */
-    double *figures; /* one for each batch; then those of each further row */
+    double *figures; /* one for each batch; then for each further row */
 };
 
 struct match {
@@ -41,7 +41,7 @@ static double figure_of(const struct duel *duel, double elapsed_us)
     }
 }
 
-/* Each batch has bytes of its own, so those of an earlier one are noticed. */
+/* Each batch has bytes of its own, so that bytes of an earlier batch show. */
 static void side_batch(
     struct pair *pair, struct duel *duel, struct side *side, unsigned batch)
 {
@@ -73,7 +73,7 @@ static void match_measure(struct pair *pair, struct match *match)
 
     if (duel->is_open)
         pair_enter(pair);
-    /* The first turn is run twice: what it came to at first is lost. */
+    /* The first batches run twice; the second run overwrites the first. */
     for (unsigned i = 0; i <= duel->batches; i++)
         for (unsigned side = 0; side < 2; side++)
             side_batch(pair, duel, &match->sides[side], i == 0 ? 0 : i - 1);
@@ -103,7 +103,7 @@ static void rows_add(struct match *match, double stolen)
         if (i == 0)
             figures_samples(ours->samples, control->samples,
                 (size_t)duel->batches * duel->calls, &row);
-        /* The median over the calls; else over the figures of the batches. */
+        /* DUEL_US: the median of all calls, not of the figures of batches. */
         if (i == 0 && duel->figure == DUEL_US) {
             row.value = row.p50_us;
             row.control_value = row.control_p50_us;
@@ -122,8 +122,8 @@ static void rows_add(struct match *match, double stolen)
     }
 }
 
-/* Until enough runs are quiet, the time of the run is over, or too many were
- * not. */
+/* Runs until enough runs are quiet, the time of the run is over, or too many
+ * runs were noisy. */
 static void match_run(struct pair *pair, struct match *match)
 {
     int is_over = 0;
@@ -159,7 +159,7 @@ bool duel_run(struct pair *pair, struct duel *duel)
         duel->window = 1;
     if (duel->ranks == 0 && options->calls != 0)
         duel->calls = options->calls;
-    /* The same number by each rank. */
+    /* Each rank makes the same number of calls. */
     duel->calls = options_calls(options, duel->calls) / parts * parts;
     if (duel->calls == 0)
         duel->calls = parts;
@@ -327,7 +327,7 @@ enum {
 
 /* The figures of one way. */
 struct way {
-    double kps[OPTIONS_BATCHES_MAX]; /* of both ranks together, in each round */
+    double kps[OPTIONS_BATCHES_MAX]; /* of all ranks together, in each round */
     struct ways_slice calls;
 };
 

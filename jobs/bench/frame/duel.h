@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A measurement beside its control, and what is measured: one operation after
- * the other, several in flight, and several ways to do the same. */
+/* A measurement in turn with its control. Measured are operations one after
+ * another, several in flight, and several ways to do the same work. */
 #ifndef BENCH_DUEL_H
 #define BENCH_DUEL_H
 
@@ -10,8 +10,8 @@
 struct duel;
 
 /* One batch, run by all ranks of the pair at the same time. Rank 0 writes the
- * time of each of duel->calls operations to duel->samples, and returns that of
- * all. In us. */
+ * time of each of duel->calls operations to duel->samples, and returns the time
+ * of all operations. Times are in us. */
 typedef double (*duel_batch_fn)(struct pair *pair, struct duel *duel);
 
 enum {
@@ -19,10 +19,10 @@ enum {
     DUEL_MORE_MAX = 3,
 };
 
-/* The figure of a batch, which is compared. */
+/* The figure of a batch that is compared with the control. */
 enum duel_figure {
     DUEL_US,      /* the median time of its operations */
-    DUEL_MEAN_US, /* their mean time */
+    DUEL_MEAN_US, /* the mean time of its operations */
     DUEL_GBPS,    /* gigabytes a second */
     DUEL_KPS,     /* thousands of operations a second */
 };
@@ -31,13 +31,13 @@ enum duel_figure {
 struct duel_side {
     duel_batch_fn run;
     void *arg;         /* duel->arg, while this side runs */
-    struct pair *pair; /* by which it runs; NULL: the pair of the duel */
-    bool enters;       /* has a context of that pair open, for each batch */
+    struct pair *pair; /* the pair that runs it; NULL: the pair of the duel */
+    bool enters;       /* opens a context of that pair for each batch */
 };
 
-/* If the control is MPI, the library has a context only during its own
- * batches (`ours.enters`): MPI looks through the receives that a context keeps
- * posted. With 32 of them 8 bytes took 1.45 times as long (MPICH 4.0.2). */
+/* If the control is MPI, the library has a context only during its own batches
+ * (`ours.enters`): MPI searches the receives that a context posts. With 32
+ * posted receives 8 bytes took 1.45 times as long (MPICH 4.0.2). */
 struct duel {
     const char *op;
     const char *against;
@@ -45,21 +45,21 @@ struct duel {
     const char *memory; /* NULL: "host" */
     size_t size;        /* bytes of payload */
     unsigned window;    /* 0: 1, without `ranks` */
-    unsigned calls;     /* of each in a batch, unless the user wants others */
+    unsigned calls;     /* operations of each side in a batch; --calls */
     unsigned warm;      /* operations before the clock of a batch starts */
-    unsigned rest_us;   /* before each operation, where it counts by itself */
-    unsigned ranks;     /* that share the calls, as many each, which the bench
-                         * has set as the user wants; 0: rank 0 makes them */
+    unsigned rest_us;   /* sleep before each operation of duel_each() */
+    unsigned ranks;     /* that share `calls` equally, where the benchmark
+                         * has applied --calls; 0: rank 0 makes all calls */
     unsigned each;      /* what a call counts in DUEL_KPS; 0: 1 */
-    unsigned batches;   /* 0: as the user wants, or OPTIONS_BATCHES */
+    unsigned batches;   /* 0: --batches, or OPTIONS_BATCHES */
     unsigned threads;   /* of each rank; 0: one */
-    unsigned peers;     /* for the row, as the next */
+    unsigned peers;     /* only for the row */
     enum duel_figure figure;
-    bool is_open; /* a context of the pair is open all the time */
+    bool is_open; /* a context of the pair is open for all batches */
     struct duel_side ours;
     struct duel_side control;
-    /* Further rows, of figures that batches write to more[]: op, unit and what
-     * is better; the rest, where it is NULL, is as in the row of the duel. */
+    /* Further rows, of the figures that batches write to more[]: op, unit,
+     * better, and control unless NULL; all else is as in the first row. */
     const struct row *more_rows;
     unsigned more_count;
     /* During a batch. */
@@ -70,8 +70,8 @@ struct duel {
 };
 
 /* Runs all batches, as often as --runs says, by all ranks of the pair; rank 0
- * reports the row. False at all of them, with nothing done, when the time limit
- * of the run is over. */
+ * reports the row. False at all ranks, with nothing done: the time limit of the
+ * run is over. */
 bool duel_run(struct pair *pair, struct duel *duel);
 
 /* Operations that warm a batch up. */
@@ -80,13 +80,13 @@ static inline unsigned duel_warm(const struct duel *duel)
     return duel->warm < duel->calls ? duel->warm : duel->calls;
 }
 
-/* A batch of `once`, one after the other: first to warm up, then timed, each.
- * With duel->rest_us the calling thread sleeps so long before each. */
+/* A batch of calls of `once`, one after another: duel_warm() calls, then timed
+ * calls. The calling thread sleeps duel->rest_us before each timed call. */
 double duel_each(struct pair *pair, struct duel *duel,
     void (*once)(struct pair *pair, void *arg), void *arg);
 
-/* A look at the clock takes a tenth of a small call: it is taken for one of so
- * many, whose time stands for those that end until the next. */
+/* Reading the clock takes a tenth of a small call, so one of so many is timed.
+ * Its time stands for the operations that end until the next timed one. */
 enum { FLIGHT_TIMED_EVERY = 16 };
 
 struct flight;
@@ -98,56 +98,56 @@ struct flight_slot {
     hg_handle_t handle; /* of calls */
 };
 
-/* Operations in flight: each place of the window posts its next operation when
- * the one before has ended. Owned by the batch, which fills in what stands
- * first. */
+/* Operations in flight: each slot of the window posts its next operation when
+ * the last one has ended. Owned by the batch, which sets all members up to
+ * `timed_every`. */
 struct flight {
     struct pair *pair;
     void *arg; /* of the batch */
     /* Posts the next operation of a slot. */
     void (*post)(struct flight_slot *slot);
-    /* One look for news: flight_ended() for each that has ended. */
+    /* Polls once: flight_ended() for each operation that has ended. */
     bool (*look)(struct flight *flight);
-    /* The time of one that was timed; may be NULL. */
+    /* Takes the time of a timed operation; may be NULL. */
     void (*timed)(struct flight *flight, double us);
     void *timed_arg;
     unsigned window;
     unsigned timed_every;
-    double *samples; /* of all, in the order of their ends; or NULL */
+    double *samples; /* of all operations, by their ends; or NULL */
     uint64_t calls;
     uint64_t posted;
     uint64_t ended;
-    double last_us; /* how long the one took that was timed last */
+    double last_us; /* time of the operation that was timed last */
     struct flight_slot slots[OPTIONS_WINDOW_MAX];
 };
 
 /* Fills the window. */
 void flight_start(struct flight *flight);
-/* `calls` operations, from the first to the last; how long they took. */
+/* Runs `calls` operations. The time from the first post to the last end. */
 double flight_run(struct flight *flight, uint64_t calls, double *samples);
-/* Those of a batch, and before them those that warm it up. */
+/* Runs the operations of a batch, after those that warm the batch up. */
 double flight_batch(struct flight *flight, struct duel *duel);
-/* No more are posted; until all have ended. */
+/* Posts no more operations, and waits until all have ended. */
 void flight_stop(struct flight *flight);
 /* An operation has ended: takes its time, and posts the next one. */
 void flight_ended(struct flight_slot *slot);
 
-/* For calls: a callback whose argument is the slot; a look; a handle for each
- * slot, and their end; and the post of a call without input. */
+/* For flights of calls: a callback whose argument is the slot; `look`; a handle
+ * for each slot; frees these; `post` of a call without input. */
 hg_return_t flight_call_ended(const struct hg_cb_info *info);
 bool flight_turn(struct flight *flight);
 void flight_handles(struct flight *flight, hg_id_t id);
 void flight_handles_free(struct flight *flight);
 void flight_null(struct flight_slot *slot);
-/* A batch of such a flight by the caller, while the target serves. */
+/* A batch of a flight of calls by the caller, while the target serves. */
 double flight_served(struct flight *flight, struct duel *duel);
 
 enum { WAYS_MAX = 9, WAYS_SAMPLES = 1024 };
 
 /* The calls of a rank in its slices of time. */
 struct ways_slice {
-    double kps; /* thousands of its calls a second, in the last one */
-    /* The times of some of them: the last ones that there is room for. */
+    double kps; /* thousands of calls a second, in the last slice */
+    /* Times of the last timed calls, as many as there is room for. */
     double samples_us[WAYS_SAMPLES];
     unsigned sample_count;
 };
@@ -163,20 +163,19 @@ static inline void ways_timed(struct flight *flight, double us)
     ways_sample(flight->timed_arg, us);
 }
 
-/* Ways to do the same, beside each other: is the first, which the library
- * chooses by itself, as good as the best of the others? All of them have a
- * short time in each round, so what else happens on the machine meets them
- * alike. */
+/* Ways to do the same work: is the first, which the library chooses by itself,
+ * as good as the best of the others? Each way runs for a short time in each
+ * round, so that other load of the machine slows all ways equally. */
 struct ways {
     const char *ops[WAYS_MAX]; /* the last ones may be NULL */
     const char *best_text;     /* the control of the first row */
-    const char *chosen_text;   /* and that of the others */
-    /* By all ranks of the pair: calls with `window` in flight for `us`. */
+    const char *chosen_text;   /* the control of the other rows */
+    /* By all ranks of the pair: calls for `us`, with `window` in flight. */
     void (*slice)(struct pair *pair, unsigned way, unsigned window, double us,
         struct ways_slice *ret_slice);
 };
 
-/* Runs all rounds, nothing pinned, and adds a row for each way. */
+/* Runs all rounds, with nothing pinned, and adds a row for each way. */
 void ways_run(struct pair *pair, const struct ways *ways);
 
 #endif

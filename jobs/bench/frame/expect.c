@@ -2,7 +2,7 @@
 /* The ratios that a user expects, and whether they hold: {"slack": 0.1, "rows":
  * [{"bench": "latency", "size": 8, "ratio": 0.9}, ...]}.
  *
- * A key that is not known is refused: a misspelt one would match too much. */
+ * An unknown key is refused: with a misspelt key a row would match too much. */
 #include "jobs/bench/frame/report.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 
 static struct {
     struct json_object *root; /* the file */
-    struct json_object *rows; /* of it */
-    bool *were_met;           /* of each: a row was as described */
+    struct json_object *rows; /* its list of expectations */
+    bool *were_met;           /* for each: a row matched */
     double slack;
-    FILE *words; /* what does not hold, a line each */
+    FILE *words; /* a line for each that does not hold */
     char *text;
     size_t len;
     unsigned unmet;
@@ -27,7 +27,7 @@ static struct {
 
 #define AMOUNT "has to be a number of 0 or more"
 
-/* Row 0 is none of them. */
+/* Row 0: the fault is outside of all rows. */
 static bool wrong_say(
     const char *path, size_t row, const char *key, const char *what)
 {
@@ -38,7 +38,7 @@ static bool wrong_say(
     return false;
 }
 
-/* NULL, with a line why, when the file has not one value of JSON. */
+/* NULL, with a line why: the file is not one value of JSON. */
 static struct json_object *file_parse(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -86,7 +86,7 @@ static bool is_amount(struct json_object *value)
            isfinite(number) && number >= 0.0;
 }
 
-/* The column by which rows are told apart; NULL: there is none. */
+/* The column with this key; NULL: there is none that identifies rows. */
 static const struct column *column_of(const char *key)
 {
     for (const struct column *at = row_columns; at->key != NULL; at++)
@@ -163,7 +163,7 @@ bool expect_open(const char *path)
     return true;
 }
 
-/* Is the row as described? */
+/* Does the row match the expectation? */
 static bool is_met(struct json_object *expectation, const struct row *row)
 {
     json_object_object_foreach(expectation, key, value)
@@ -215,7 +215,7 @@ unsigned expect_row(const struct row *row)
     return expect.unmet - before;
 }
 
-/* Has the expectation no such key, or that word? */
+/* Has the expectation no such key, or `word` as its value? */
 static bool is_asked(
     struct json_object *expectation, const char *key, const char *word)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXTRA = 2 }; /* noisy runs for each that is wanted */
+enum { EXTRA = 2 }; /* noisy runs allowed for each wanted run */
 
 #define ROW(kind, key) COLUMN(COLUMN_##kind, #key, struct row, key)
 
@@ -89,7 +89,7 @@ double stats_spread(double *samples, size_t count)
            median;
 }
 
-/* Memory, or the end of the job. */
+/* Zeroed memory; ends the job without. */
 static void *need(size_t count, size_t len)
 {
     void *memory = calloc(count, len);
@@ -152,7 +152,7 @@ bool tries_are_enough(const struct tries *tries)
     return tries->good >= tries->wanted || tries->count == tries->max;
 }
 
-/* Those that are not noisy first, and each kind by its ratios. */
+/* Quiet rows before noisy rows, each kind by its ratios. */
 static int row_compare(const void *one, const void *other)
 {
     const struct row *a = one;

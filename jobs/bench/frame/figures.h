@@ -14,12 +14,12 @@ struct row {
     const char *bench;
     const char *transport; /* as it was asked for */
     const char *via;       /* what carried a call from rank 0 to rank 1 */
-    const char *cores;  /* "0 1": pinned there; "pinned": each thread is; else
-                         * "shared" */
+    const char *cores;  /* "0 1": cores of the ranks; "pinned": each thread has
+                         * a core; else "shared" */
     size_t size;        /* bytes of payload; 0: the null call */
     unsigned window;    /* operations in flight at once */
-    unsigned threads;   /* of each rank, that call; 0: one */
-    unsigned ranks;     /* that take part; 0: two */
+    unsigned threads;   /* calling threads of each rank; 0: one */
+    unsigned ranks;     /* ranks that take part; 0: two */
     unsigned peers;     /* that have called the target, besides rank 0 */
     const char *memory; /* of the payload: "host" (also NULL) is the program's
                          * own, and "library" is from HG_Bulk_create() */
@@ -29,19 +29,19 @@ struct row {
     double p99_us;
     double p999_us;
     const char *against; /* what the figure is compared with, in a word */
-    const char *control; /* and in many */
+    const char *control; /* description of the control */
     double control_value;
     double control_p50_us; /* of one operation of the control */
     double control_p99_us;
-    double ratio;       /* ours / control: the median of the batches' */
+    double ratio;       /* ours / control: the median over the batches */
     const char *better; /* "lower" or "higher": what is good for `value` */
     unsigned batches;
-    unsigned runs;         /* that this is the median of; 0: one */
+    unsigned runs;         /* runs whose median this row is; 0: one */
     double spread[2];      /* the quartiles of the batches' ratios */
-    double control_spread; /* of the control's figures of all batches: between
-                            * their quartiles, as a part of their median */
-    double stolen; /* by the host meanwhile, as a part of all cores' time */
-    bool is_noisy; /* control_spread or stolen is too much */
+    double control_spread; /* of the control's figures: distance of the
+                            * quartiles, relative to the median */
+    double stolen;         /* CPU time that the host took, of all cores' time */
+    bool is_noisy;         /* control_spread or stolen is too much */
 };
 
 /* A member of a struct, with its key in documents. */
@@ -64,12 +64,12 @@ struct column {
         key, kind, offsetof(type, member)                                      \
     }
 
-/* Those of a row, in their order; the last one has no key. Rows are told apart
- * by the kinds up to COLUMN_COUNT. */
+/* The columns of a row, in order; the last entry has no key. Columns of the
+ * kinds up to COLUMN_COUNT identify a row. */
 extern const struct column row_columns[];
 
 const char *column_text(const void *of, const struct column *column);
-/* Of all other kinds; `index` is 0 but for the second of a pair. */
+/* For all other kinds; `index` is 1 for the second of a pair, else 0. */
 double column_number(
     const void *of, const struct column *column, unsigned index);
 
@@ -82,19 +82,19 @@ static inline bool row_is_noisy(const struct row *row)
     return row->control_spread > ROWS_NOISY || row->stolen > ROWS_STOLEN;
 }
 
-/* Puts numbers into rising order; the value below which the part `q` (0 to 1)
- * of sorted ones lies, 0 when there are none. */
+/* Sorts in rising order. The value below which the part `q` (0 to 1) of sorted
+ * samples lies; 0: no samples. */
 void stats_sort(double *samples, size_t count);
 double stats_quantile(const double *sorted, size_t count, double q);
-/* Sorts, and returns the value in the middle; or what lies between the
- * quartiles, as a part of that, 0 when that is 0. */
+/* Sorts, and returns the median. Sorts, and returns the distance of the
+ * quartiles relative to the median; 0 if the median is 0. */
 double stats_median(double *samples, size_t count);
 double stats_spread(double *samples, size_t count);
 
-/* Fills in what the figures of batches tell that were run side by side. */
+/* Sets the members of a row that follow from the figures of the batches. */
 void figures_compare(
     const double *ours, const double *control, unsigned count, struct row *row);
-/* Fills in how long an operation took; sorts. `control` may be NULL. */
+/* Sorts, and sets how long an operation took. `control` may be NULL. */
 void figures_samples(
     double *ours, double *control, size_t count, struct row *row);
 
@@ -110,10 +110,10 @@ struct tries {
 /* `runs` as the user asked for them; with 0 there is one, noisy or not. */
 void tries_init(struct tries *tries, unsigned runs);
 void tries_add(struct tries *tries, const struct row *row);
-/* No more are needed, or allowed. */
+/* Are no more runs needed, or allowed? */
 bool tries_are_enough(const struct tries *tries);
-/* The run with the median ratio of the quiet ones, or of all where none is; it
- * is noisy when fewer than were wanted are quiet. Frees the memory. */
+/* The run with the median ratio of the quiet runs, or of all if none is quiet;
+ * noisy if fewer runs are quiet than wanted. Frees the memory. */
 void tries_choose(struct tries *tries, struct row *ret_row);
 
 #endif

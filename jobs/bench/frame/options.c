@@ -10,7 +10,7 @@ enum {
     SMOKE_BATCHES = 2,
     SMOKE_CALLS = 4,
     QUICK_BATCHES = 5,
-    QUICK_PART = 10, /* of the usual calls; but not fewer than the next */
+    QUICK_PART = 10, /* of the usual calls; at least QUICK_CALLS_MIN */
     QUICK_CALLS_MIN = 8,
     QUICK_EACH = 4,
 };
@@ -75,8 +75,8 @@ void options_print(FILE *stream)
         fprintf(stream, "  %s %s\n", all[i].name, all[i].help);
 }
 
-/* The option at argv[*at], and its value behind it. False: it is not known, or
- * its value is no such number. */
+/* Reads the option argv[*at] and the value after it. False: the option is not
+ * known, or its value is wrong. */
 static bool option_read(struct options *options, char **argv, int *at)
 {
     static unsigned size;
@@ -139,7 +139,7 @@ bool options_read(
 
     options->deadline_s = DEADLINE_S;
     options->peers = PEERS;
-    /* As jobs/run names it; only here it may be one that knows no ranks. */
+    /* As jobs/run passes it; here it may be a transport without ranks. */
     if (wanted != NULL && wanted[0] != '\0')
         options->transport = wanted;
     for (int i = 1; i < argc; i++) {

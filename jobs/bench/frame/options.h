@@ -24,33 +24,33 @@ struct options {
     const char *expect; /* file of ratios that must hold; NULL: none */
     const char *what;
     const unsigned *size; /* only this size; NULL: all of the benchmark */
-    unsigned window;      /* only this one; 0: all of the benchmark */
+    unsigned window;      /* only this window; 0: all of the benchmark */
     unsigned peers;       /* of `silent` */
     unsigned batches;     /* alternations of measurement and control */
-    unsigned calls;       /* of each of the two in a batch; count: in all */
+    unsigned calls;       /* of each side in a batch; with count: in all */
     unsigned runs;        /* of each row, whose median counts; 0: one */
     unsigned threads;     /* of each rank, with rate; 0: as the cores allow */
     unsigned time_s;      /* for the whole run; 0: no limit */
     unsigned deadline_s;  /* for one batch, or one step of the set-up */
-    bool is_smoke;        /* few calls, no large ones: only whether it works */
+    bool is_smoke;        /* few calls, no large ones: only a test */
     bool is_quick;        /* few batches and sizes */
     bool is_near;         /* between two ranks of one node */
 };
 
-/* `bench` is NULL when none is named. False at a word that is not understood,
- * which is returned in `ret_wrong`. */
+/* `bench` is NULL if none is named. False: a word is not understood;
+ * `ret_wrong` gets that word. */
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong);
-/* The number of operations of a batch, of which `usual` give reliable figures:
- * a part of them in a quick run. duel_run() applies it to its own. */
+/* The number of operations of a batch: `usual`, which give reliable figures, or
+ * a part of these in a quick run. duel_run() applies it to duel->calls. */
 unsigned options_calls(const struct options *options, unsigned usual);
-/* Of sizes or windows in rising order, is the one with this index measured? Of
- * a quick run every fourth is; the first always. */
+/* Is the size or window with this index, in rising order, measured? A quick run
+ * measures the first and every fourth after the first. */
 bool options_takes(const struct options *options, unsigned index);
-/* A time or a number: for a usual run, a quick one, a smoke test. */
+/* The value for this kind of run: usual, quick, or smoke test. */
 unsigned options_pick(const struct options *options, unsigned usual,
     unsigned quick, unsigned smoke);
-/* The part of the usage text that tells of options. */
+/* Prints the part of the usage text that describes options. */
 void options_print(FILE *stream);
 
 #endif

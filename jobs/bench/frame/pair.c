@@ -164,7 +164,7 @@ static void calls_register(struct pair *pair)
     pair->stop_id = HG_Register_name(cls, "bench stop", NULL, NULL, stop_serve);
 }
 
-/* Does the string open a class that knows nothing of ranks? */
+/* Does the string name a transport without ranks? */
 static bool transport_is_alone(const char *transport)
 {
     static const char *const names[] = {"self", "sm", "shm", "na+self", "na+sm",
@@ -180,8 +180,7 @@ static bool transport_is_alone(const char *transport)
     return false;
 }
 
-/* A process that never sleeps says so: over libfabric that saves a descriptor.
- */
+/* Over libfabric NA_NO_BLOCK saves a descriptor if the process never sleeps. */
 static hg_class_t *alone_open(const struct pair *pair, const char *transport)
 {
     struct hg_init_info how = HG_INIT_INFO_INITIALIZER;
@@ -191,8 +190,8 @@ static hg_class_t *alone_open(const struct pair *pair, const char *transport)
     return HG_Init_opt2(transport, HG_TRUE, HG_VERSION(2, 4), &how);
 }
 
-/* The caller gets to know the target by its address as a string, and the target
- * the caller, if they are two. */
+/* Caller and target look each other up by their address strings; over self the
+ * caller is its own peer. */
 static void peer_by_text(struct pair *pair)
 {
     hg_addr_t self = HG_ADDR_NULL;
@@ -214,9 +213,9 @@ static void peer_by_text(struct pair *pair)
             pair, HG_Addr_lookup2(pair->cls, theirs, &pair->peer), theirs);
 }
 
-/* An address of a rank is one of MPI also where ranks of one node go another
- * way: the first call maps a segment then. Those of other nodes go
- * by libfabric where that was asked for by its name. */
+/* A rank has an MPI address even if its calls go another way. Ranks of a node
+ * use shared memory if the first call mapped a segment; ranks of two nodes use
+ * libfabric if the user named a transport of libfabric. */
 static void via_near(struct pair *pair)
 {
     int is_near = pair->is_one_machine && segments_count() > pair->segments;
@@ -230,9 +229,9 @@ static void via_near(struct pair *pair)
         snprintf(pair->via, sizeof(pair->via), "%s", pair->transport);
 }
 
-/* Finds what carries a call from the caller to the target: the scheme of its
- * address. One call goes there, so that what the first one takes is taken. The
- * report names who makes progress at each of the two. */
+/* Finds what carries a call from the caller to the target: the scheme of the
+ * target's address. One call goes first, to pay the costs of a first call. The
+ * report names what makes progress at each of the two ranks. */
 static void via_find(struct pair *pair)
 {
     char names[2][WORLD_TEXT_CAP];
@@ -428,7 +427,7 @@ void pair_set_progress(struct pair *pair, enum amalgam_progress progress,
         AMALGAM_PROGRESS_OPTIONS_INITIALIZER;
     char cpus[32];
 
-    /* Whether it is the first rank of its node or the second. */
+    /* A list for both places: this rank may be first or second of its node. */
     snprintf(cpus, sizeof(cpus), "%d,%d", core, core);
     options.progress = progress;
     options.wait = wait;
@@ -494,7 +493,7 @@ static hg_return_t call_ended(const struct hg_cb_info *info)
 
 void pair_call(struct pair *pair, hg_handle_t handle, void *input)
 {
-    hg_return_t ret = HG_RETURN_MAX; /* no call ends with this */
+    hg_return_t ret = HG_RETURN_MAX; /* no call returns this code */
 
     CHECK(pair, HG_Forward(handle, call_ended, &ret, input));
     while (ret == HG_RETURN_MAX)
@@ -522,7 +521,7 @@ void pair_await_stop(struct pair *pair)
             ;
     while (!pair_is_stopped(pair))
         pair_turn(pair);
-    /* As at the start, for the next batch. */
+    /* Resets flag and semaphore for the next batch. */
     atomic_store_explicit(&pair->is_stopped, false, memory_order_relaxed);
     while (sem_trywait(&pair->stopped) == 0)
         ;
@@ -553,7 +552,7 @@ void pair_greet(struct pair *pair)
 
 bool team_is_possible(const struct pair *like)
 {
-    /* These lead to oneself, or to a rank that tells its address. */
+    /* Transports to the own process, or to a rank that told its address. */
     const char *const names[] = {"self", "na+self", "sm", "na+sm"};
     const char *transport = like->options->transport;
 
@@ -568,7 +567,7 @@ bool team_is_possible(const struct pair *like)
     return true;
 }
 
-/* The pin of one of the two, while all ranks share the cores. */
+/* Pin of one of the two ranks, lifted while all ranks share the cores. */
 static struct pin pin_lifted;
 
 void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
@@ -587,8 +586,8 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
             team->world->size);
     was_said = true;
     snprintf(team->cores, sizeof(team->cores), "shared");
-    /* If the first two alone had a core each, while all share these, the
-     * figures would tell of the cores. */
+    /* If only the first two ranks had a core each, and all others shared these
+     * cores, the figures would measure the cores. */
     if (like->pin != NULL && like->pin->is_set)
         pin_lift(like->pin, &pin_lifted);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes that tell whether they arrived, each at its offset, in this batch. */
+/* Test bytes that show whether they arrived, at their offset, in this batch. */
 #include "jobs/bench/frame/pattern.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 /* Odd, with bits all over: the golden ratio in 64 bits. */
 #define SPREAD 0x9e3779b97f4a7c15ull
 
-/* The words of two seeds differ in each byte: the seed's lowest byte is in all
- * of them, and neighbouring seeds are the ones that are mistaken. */
+/* The words of neighbouring seeds, which could be mistaken for each other,
+ * differ in each byte: the lowest byte of the seed changes all bytes. */
 static uint64_t word_of(size_t i, uint32_t seed)
 {
     return (i + 1) * SPREAD ^ (seed & 0xffu) * 0x0101010101010101ull;

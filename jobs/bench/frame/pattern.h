@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bytes that tell whether they arrived, each at its offset, in this batch. */
+/* Test bytes that show whether they arrived, at their offset, in this batch. */
 #ifndef BENCH_PATTERN_H
 #define BENCH_PATTERN_H
 

@@ -2,15 +2,15 @@
 /* The report of a run: its documents (--json, --csv), its rows as a table, its
  * warnings, its exit code.
  *
- * A document is written anew after each row, beside its old self and then
- * renamed into its place, so a reader finds a whole one at any time, of which
- * the head says whether the run had come to its end. A file that is not plain
- * (a pipe, a device) cannot be replaced, and is written once, at the end.
+ * After each row a document is written anew, to a file beside it that is then
+ * renamed; so a reader finds a complete document at any time, whose head says
+ * whether the run has ended. A file that is not regular (a pipe, a device)
+ * cannot be replaced, and is written once, at the end.
  *
- * JSON is one object, of which each row has a line, so that a reader of lines
- * finds its way as well as a parser. In CSV, lines that begin with # tell of
- * the run; the first other line names the columns. A pair has two of them:
- * spread_q1 and spread_q3. All is ASCII. */
+ * JSON is one object with a line for each row, for parsers and for tools that
+ * read lines. In CSV, lines that begin with # describe the run; the first other
+ * line names the columns. A pair has two columns: spread_q1 and spread_q3. All
+ * text is ASCII. */
 #include "jobs/bench/frame/report.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static struct {
     struct world_rank *ranks; /* of the world */
     double start_us;
     unsigned rows;
-    unsigned noisy; /* of these */
+    unsigned noisy; /* noisy rows */
     /* The different controls, to be explained below the table. */
     const char *controls[CONTROLS_MAX];
     unsigned control_count;
@@ -57,9 +57,9 @@ static struct {
 
 /* The head of a document. */
 static struct head {
-    const char *why;     /* it is incomplete; "": it is complete */
-    char date[TEXT_CAP]; /* when it began: ISO 8601, UTC */
-    double seconds;      /* since then */
+    const char *why;     /* why it is incomplete; "": it is complete */
+    char date[TEXT_CAP]; /* start of the run: ISO 8601, UTC */
+    double seconds;      /* since the start */
     const char *command;
     const char *bench;
     const char *transport;
@@ -75,10 +75,10 @@ static struct head {
     char kernel[TEXT_CAP];
     const char *amalgam;
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
-    const char *libfabric; /* built with, as the next; "none": without */
+    const char *libfabric; /* version at build time; "none": without */
     const char *hwloc;
     const char *compiler;
-    const char *build; /* its kind */
+    const char *build; /* CMake build type */
 } head;
 
 #define HEAD(kind, key) COLUMN(COLUMN_##kind, #key, struct head, key)
@@ -108,14 +108,14 @@ enum form { JSON, CSV, FORMS, REMARK = FORMS };
 
 /* A document: the texts of its rows, and where all of it goes. */
 static struct document {
-    const char *option; /* as the user named it; NULL: not wanted */
+    const char *option; /* path that the user gave; NULL: not wanted */
     char path[PATH_MAX];
-    char part[PATH_MAX + sizeof(".part")]; /* beside it; "": what is there is no
-                                              plain file */
+    char part[PATH_MAX + sizeof(".part")]; /* beside `path`; "": `path` is no
+                                              regular file */
     FILE *rows;
     char *text; /* of the rows, `len` bytes */
     size_t len;
-    bool is_broken; /* told already */
+    bool is_broken; /* an error was printed */
 } documents[FORMS];
 
 static void text_write(FILE *stream, enum form form, const char *text)
@@ -160,7 +160,7 @@ static void value_write(
     fputs(is_list ? "]" : "", stream);
 }
 
-/* All `columns` of what they are of. In CSV their names stand elsewhere. */
+/* Writes all `columns` of the struct `of`; in CSV without their names. */
 static void values_write(
     FILE *stream, enum form form, const void *of, const struct column *columns)
 {
@@ -257,8 +257,8 @@ static bool document_write(struct document *document)
     return is_whole || document_break(document);
 }
 
-/* Finds the file of the document, the file itself if the user named a link, and
- * begins it. */
+/* Finds the file of the document, or the target if the user named a link, and
+ * writes the document without rows. */
 static bool document_open(struct document *document, const char *option)
 {
     FILE *made = NULL;
@@ -344,7 +344,7 @@ int report_open(const struct options *options, const char *command,
     head_fill(options, command, world);
     if (options->expect != NULL && !expect_open(options->expect))
         return REPORT_EXIT_USAGE;
-    /* Two documents in one file would be none. */
+    /* Two documents cannot share a file. */
     if (options->json != NULL && options->csv != NULL &&
         strcmp(options->json, options->csv) == 0) {
         fprintf(stderr,

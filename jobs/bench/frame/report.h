@@ -15,29 +15,29 @@ enum {
     REPORT_EXIT_EXPECT = 3, /* a ratio does not hold */
 };
 
-/* Opens what is written, and reads what is expected. An exit code, with a line
- * why, or 0. `command` and `world` live until the end. */
+/* Opens the documents, and reads the expectations. Returns 0 or, with a line
+ * why, an exit code. `command` and `world` live until the end. */
 int report_open(const struct options *options, const char *command,
     const struct world *world);
-/* At the end: the exit code. `failure` is what kept the run from measuring all,
- * or NULL. */
+/* Ends the report, and returns the exit code. `failure`: what kept the run from
+ * measuring all, or NULL. */
 int report_close(const char *failure);
 
 /* Prints the row to stdout, and adds it to the documents. */
 void report_row(const struct row *row);
-/* Sets who makes progress at a rank: the first time counts. */
+/* Sets what makes progress at a rank; only the first call for a rank counts. */
 void report_progress(int rank, const char *progress);
-/* One line, which is also printed at the end. */
+/* Adds a warning to the documents; the end of the run prints it. */
 void report_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Expectations of the user: reads the file before anything is measured. False,
- * with a line why, naming the line or the field. */
+ * with a line that names the wrong line or field. */
 bool expect_open(const char *path);
-/* A row has come; so many expectations of it do not hold. */
+/* Checks a row. Returns how many expectations of the row do not hold. */
 unsigned expect_row(const struct row *row);
-/* Tells of each that does not hold, and returns their number; among them, if
- * the run `is_whole`, those of that benchmark ("all") and transport that no row
- * has met. */
+/* Prints all expectations that do not hold, and returns their number. After a
+ * complete run (`is_whole`) expectations of `bench` (or "all") and `transport`
+ * that no row matched are among them. */
 unsigned expect_close(const char *bench, const char *transport, bool is_whole);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The watch over a run: deadlines, signals, the time limit.
  *
- * A deadline comes by the alarm signal: that needs no thread, which would take
- * its share of a core, and no look at a clock among the calls that are
- * measured. All rows are on disk when a signal comes; mpiexec ends the other
- * ranks. The time limit takes effect between two rows, at all ranks. */
+ * SIGALRM enforces a deadline: this needs no thread, which would take its share
+ * of a core, and no reading of the clock among the calls that are measured. All
+ * rows are on disk when a signal comes; mpiexec ends the other ranks. The time
+ * limit takes effect between two rows, at all ranks. */
 #include "jobs/bench/frame/watch.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@ enum { LINE_CAP = 512, WHAT_CAP = 128 };
 static struct {
     int rank;
     unsigned deadline_s;
-    char late[LINE_CAP]; /* what a deadline says: a handler cannot format */
+    char late[LINE_CAP]; /* line for a deadline: a handler cannot format */
     double end_us;       /* of the run; 0: no limit */
     bool was_reached;
 } watch;

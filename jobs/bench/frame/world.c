@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All ranks of the job: their order, their nodes, and the cores they run on.
  *
- * Ranks are of one machine when their kernels were started by the same boot:
- * host names, and what MPI calls a node, may pretend otherwise. */
+ * Ranks are on one machine if their boot ids are equal: host names, and the
+ * nodes of MPI, may tell otherwise. */
 #include "jobs/bench/frame/world.h"
 
 #include <glob.h>
@@ -14,8 +14,8 @@
 
 #include "jobs/bench/frame/proc.h"
 
-/* FNV-1a, draft-eastlake-fnv: where a hash starts, and what it is multiplied by
- * for each byte. */
+/* FNV-1a, draft-eastlake-fnv: the start of a hash, and its factor for each
+ * byte. */
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 #define HASH_PRIME UINT64_C(0x100000001b3)
 
@@ -33,7 +33,7 @@ bool world_is_same(int argc, char **argv)
     char host[WORLD_TEXT_CAP] = "";
     int rank = 0;
     int size = 0;
-    int first = 0; /* that differs */
+    int first = 0; /* the first rank that differs */
 
     for (int i = 1; i < argc; i++)
         own = text_hash(own, argv[i]);
@@ -57,7 +57,7 @@ void world_make(bool is_near, struct world *ret_world)
     struct world world = {.ranks = NULL};
     MPI_Comm near = MPI_COMM_NULL;
     int rank = 0;
-    int node = 0; /* its number: the lowest of its ranks */
+    int node = 0; /* lowest rank of the node */
     int second = 0;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -74,7 +74,7 @@ void world_make(bool is_near, struct world *ret_world)
     MPI_Allreduce(MPI_IN_PLACE, &second, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (second == world.size)
         second = 1;
-    /* Rank 0, the second one, and then the others by their ranks. */
+    /* Rank 0, `second`, and then the others by their ranks. */
     MPI_Comm_split(MPI_COMM_WORLD, 0,
         rank == 0        ? 0
         : rank == second ? 1
@@ -103,7 +103,7 @@ void world_free(struct world *world)
     MPI_Comm_free(&world->comm);
 }
 
-/* The number of threads of this process that the library has named so. */
+/* The number of threads of this process whose name begins with `name`. */
 static unsigned threads_count(const char *name)
 {
     char text[WORLD_TEXT_CAP] = "";
@@ -126,8 +126,8 @@ void world_progress(char ret_text[WORLD_TEXT_CAP])
         threads_count("amg-progress") > 0 ? "thread" : "caller");
 }
 
-/* The ranks of `comm` on this machine: how many come before this one, and how
- * many there are in all; and `cores` becomes what all of them may use. */
+/* Counts the ranks of `comm` on this machine (`ret_count`), returns how many
+ * are before this rank, and sets `cores` to what any of these ranks may use. */
 static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
 {
     MPI_Comm machine = MPI_COMM_NULL;
@@ -145,7 +145,7 @@ static int machine_count(MPI_Comm comm, cpu_set_t *cores, int *ret_count)
     return before;
 }
 
-/* The core with `place` others of the set in front of it; -1: there is none. */
+/* Core number `place` of the set, counted from 0; -1: there is none. */
 static int core_of(const cpu_set_t *set, int place)
 {
     for (int core = 0; core < CPU_SETSIZE; core++)

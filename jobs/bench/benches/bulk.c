@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pulls from exposed memory of the other rank, and pushes to it.
  *
- * The exposed memory is the program's own, or the library's; each has the
- * controls that do the least work for it: what MPI does with messages, or with
- * windows where the library uses such, and what a node can do without MPI.
- * Blocks with gaps stand beside the same bytes in one piece; and where the
- * library chooses how bytes move, its choice beside each way that can be asked
- * for. */
+ * The exposed memory is the program's own, or the library's. The controls of
+ * each do the least work: MPI with messages, or with windows if the library
+ * uses windows, and what a node can do without MPI. Blocks with gaps are
+ * compared with as many bytes in one piece. If the library chooses how bytes
+ * move, its choice is compared with each way that a user can ask for. */
 #include <string.h>
 
 #include "jobs/bench/benches.h"
@@ -21,7 +20,7 @@ enum {
     SIZE_LAST = 64 * MIB,
 };
 
-/* Up to a 0. */
+/* Sizes of rows, ended by a 0. */
 static const size_t sizes[] = {4, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB,
     MIB, 4 * MIB, 16 * MIB, SIZE_LAST, 0};
 static const size_t quick_sizes[] = {4, 4 * KIB, 64 * KIB, 4 * MIB, 0};
@@ -35,9 +34,9 @@ struct against {
     const char *text;
     duel_batch_fn control;
     enum duel_figure figure;
-    bool is_open;      /* the control is no MPI: a context may be there */
-    struct bulk *bulk; /* that it moves; NULL: that of the row */
-    struct pair *pair; /* by a context of that; NULL: that of the row */
+    bool is_open;      /* the control is not MPI: a context may be open */
+    struct bulk *bulk; /* what the control moves; NULL: as the row */
+    struct pair *pair; /* whose context it uses; NULL: as the row */
 };
 
 static const char *const bulk_ops[] = {"bulk_pull", "bulk_push"};
@@ -58,7 +57,7 @@ static const struct against by_stream = {"mpi", BULK_STREAM_TEXT, bulk_stream,
                             by_copy = {"memcpy", BULK_COPY_TEXT, bulk_copy,
                                 .figure = DUEL_GBPS, .is_open = true};
 
-/* The sizes of rows, up to a 0. */
+/* The sizes of rows, ended by a 0. */
 static const size_t *sizes_of(const struct options *options)
 {
     static size_t asked[2];
@@ -91,7 +90,8 @@ static void row_run(struct pair *pair, const char *const ops[2],
         duel_run(pair, &duel);
 }
 
-/* One at a time and several, or as many as were asked for. */
+/* Rows with one and with several transfers in flight, or with as many as -w
+ * says. */
 static void windows_run(struct pair *pair, struct bulk *bulk, size_t size,
     const struct against *against)
 {
@@ -145,7 +145,7 @@ static void memory_run(struct pair *pair, bool is_library,
     bulk_close(pair, &bulk);
 }
 
-/* Blocks with gaps between them at the target, and at the caller, too. */
+/* Blocks with gaps between them at the target, or at the caller, too. */
 static const struct layout {
     const char *ops[2]; /* pull, push */
     size_t near_stride;
@@ -218,8 +218,8 @@ static void choice_memory_run(struct pair *pair, struct pair *asked_pair,
     bulk_close(pair, &chosen);
 }
 
-/* The choice beside a class over one way, open during all rows; only the one
- * that moves has a context, and the two share their memory. */
+/* Compares the choice with a class over one way, open during all rows. Only the
+ * class that moves bytes has a context; both classes use the same memory. */
 static void way_run(struct pair *pair, const char *way, const struct like *like)
 {
     struct pair asked;
@@ -240,7 +240,7 @@ static void way_run(struct pair *pair, const char *way, const struct like *like)
     pair_close(&asked);
 }
 
-/* The smallest of the ratios tells what the choice reaches of the best way. */
+/* The smallest of the ratios tells how close the choice is to the best way. */
 static void choice_run(struct pair *pair, const struct like *like)
 {
     static const char *const ways[] = {"shm", "mpi+p2p", "mpi+rma"};
@@ -260,7 +260,7 @@ static bool has_windows(const struct pair *pair)
     return len >= 4 && strcmp(pair->transport + len - 4, "+rma") == 0;
 }
 
-/* So much that the longest fit, and several of the others. */
+/* Room for the longest transfer, and for several of the others. */
 static size_t room_needed(const struct pair *pair)
 {
     const struct options *options = pair->options;

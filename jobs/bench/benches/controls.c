@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Limits of this machine, as programs without the library reach them.
  *
- * The operations measured here are controls of other benchmarks. Each stands
- * beside one that every machine has, by the same two ranks in turn: a time
- * beside the MPI round trip of that size, a bandwidth beside memcpy. No class
- * is open. */
+ * The operations measured here are controls of other benchmarks. Each is
+ * compared, by the same two ranks in turn, with an operation that every machine
+ * has: a time with the MPI round trip of that size, a bandwidth with memcpy. No
+ * class is open. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
@@ -25,8 +25,8 @@ enum {
 struct controls {
     struct pair pair;  /* the two ranks, without a class */
     struct pair alone; /* rank 0, which copies from its memory to its memory */
-    struct bulk copy;  /* what it copies */
-    struct like own;   /* to where */
+    struct bulk copy;  /* what `alone` copies */
+    struct like own;   /* where `alone` copies to */
     struct like like;  /* memory of rank 1 that both have mapped */
     struct bulk bulk;  /* what a row moves */
     struct wakeup events;
@@ -34,9 +34,9 @@ struct controls {
 
 /* The control of a row, and so its unit. */
 enum beside {
-    TRIP,  /* its time: the MPI round trip of that size */
-    TRIPS, /* its rate: how many of these a second */
-    COPY,  /* its bandwidth: memcpy of that size by rank 0 */
+    TRIP,  /* a time: the MPI round trip of that size */
+    TRIPS, /* a rate: MPI round trips of that size */
+    COPY,  /* a bandwidth: memcpy of that size by rank 0 */
 };
 
 static const struct {
@@ -52,8 +52,8 @@ static const struct {
         bulk_copy, DUEL_GBPS},
 };
 
-/* Sizes and windows of rows, up to a 0 behind the first: a smoke test takes the
- * first one, a quick run every second. */
+/* Sizes and windows of rows, ended by a 0 that is not the first element. A
+ * smoke test takes the first, a quick run every second one. */
 static const size_t none[] = {0, 0}, small[] = {8, 4 * KIB, 0},
                     head[] = {HEAD_LEN, 0},
                     large[] = {64 * KIB, MIB, 16 * MIB, 0},
@@ -63,8 +63,8 @@ static const size_t none[] = {0, 0}, small[] = {8, 4 * KIB, 0},
 static const size_t one[] = {1, 0}, many[] = {16, 4, 1, 0},
                     flights[] = {64, 8, 1, 0};
 
-/* Rows of one operation, for each size and each window, or for those alone that
- * --size and -w name, if it has such. */
+/* Rows of one operation, for each size and each window, or for those of --size
+ * and -w, if the operation has sizes and windows. */
 struct rows {
     const char *op;
     duel_batch_fn batch;
@@ -100,8 +100,8 @@ static const struct rows wakeups[] = {
     {"eventfd", wakeup_batch, TRIP, false, none, one},
 };
 
-/* There is no bandwidth of nothing, and no patience for all round trips; and a
- * row has to fit into the room. */
+/* Leaves out bandwidths of 0 bytes, round trips that take too long, and rows
+ * that do not fit into the room. */
 static void row_run(struct controls *controls, const struct rows *rows,
     size_t size, unsigned window)
 {
@@ -123,7 +123,7 @@ static void row_run(struct controls *controls, const struct rows *rows,
         duel.control.pair = &controls->alone;
     }
     if (rows == own_memory)
-        duel.ours = duel.control; /* of itself: how even the machine is */
+        duel.ours = duel.control; /* the noise of the machine */
     if (rows == wakeups)
         duel.ours.arg = &controls->events;
     if ((rows->beside == COPY && size == 0) ||
@@ -168,8 +168,8 @@ static void via_set(struct controls *controls, const char *via)
     snprintf(controls->pair.via, sizeof(controls->pair.via), "%s", via);
 }
 
-/* Memory of one process, and memory that two have mapped; the kernel between
- * two processes; and its wake-ups. */
+/* Rows of memory of one process, of memory that two processes map, and of the
+ * kernel between two processes: copies and wake-ups. */
 static void node_run(struct controls *controls)
 {
     struct pair *pair = &controls->pair;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Updates of a histogram a second, at random ranks, with no answer.
+/* Updates of a histogram per second, at random ranks, without answers.
  *
- * Every rank keeps a part of the histogram, sends messages of one update or of
- * many to the others and adds theirs meanwhile. The clock stops when all have
- * been added; then each rank compares all its bins with what it computes by
- * itself from all updates of all ranks. No rank is told when its update was
- * added, so at the end the ranks sum up how many were sent and how many have
- * come, and serve, until both are the same.
+ * Every rank keeps a part of the histogram, sends updates to the other ranks,
+ * one or many in a message, and adds the updates that come meanwhile. The clock
+ * stops when all updates are added; then each rank compares its bins with what
+ * it computes from all updates of all ranks. A rank does not learn when its
+ * update was added, so at the end the ranks sum up the sent and the received
+ * updates, and serve until the two sums are equal.
  *
- * Ours are one-way calls: the library sees to it that no rank is sent more than
- * it has room for. The control is what a program does that has no such calls:
- * it fills messages of 2 KiB, and sends them by MPI_Isend to receives from any
- * source, which stay posted. */
+ * Ours are one-way calls: the library sends a rank no more than this rank has
+ * room for. The control does what a program without such calls does: it fills
+ * messages of 2 KiB, and sends them by MPI_Isend to receives from any source,
+ * which stay posted. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ enum {
     BINS = 4096,    /* of each rank */
     BUFFER = 256,   /* updates of a message of MPI */
     WINDOW = 64,    /* messages that a rank may have under way */
-    WEIGHTS = 1000, /* an update adds 1 to so many */
+    WEIGHTS = 1000, /* an update adds from 1 to this */
     UPDATES = 100 * BUFFER,
     WARM_PART = 8,
     OVERSUBSCRIBED_PART = 8,
@@ -47,22 +47,22 @@ struct histogram {
     struct pair *team;
     unsigned batch; /* updates of a message */
     bool is_mpi;    /* messages go by MPI, else by calls */
-    unsigned next;  /* the message to be posted */
+    unsigned next;  /* number of the next message */
     struct flight flight;
     struct message out[WINDOW];
-    pthread_mutex_t lock; /* guards the next two: handlers may run in threads */
+    pthread_mutex_t lock; /* of bins and received: handlers may be in threads */
     uint64_t bins[BINS];
     uint64_t received; /* updates */
     hg_addr_t *addrs;
     hg_id_t add_id;
-    struct mpi_serve serve; /* this and the next are MPI's */
+    struct mpi_serve serve; /* of the control, as `in` */
     struct message in[MPI_SERVE_PLACES];
 };
 
-static struct histogram *served; /* the one that calls add to */
+static struct histogram *served; /* the histogram that calls add to */
 
-/* The finaliser of SplitMix64 (S. Vigna, prng.di.unimi.it), which is one to
- * one: numbers that look random and are the same at every rank. */
+/* The finaliser of SplitMix64 (S. Vigna, prng.di.unimi.it), a bijection:
+ * numbers that look random, and are equal at every rank. */
 static uint64_t mix64(uint64_t x)
 {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -70,7 +70,7 @@ static uint64_t mix64(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Message `number` of a rank; returns the rank to which it goes. */
+/* Makes message `number` of a rank. Returns the rank that it goes to. */
 static int message_make(const struct histogram *histogram, int rank,
     unsigned number, struct message *ret_message)
 {
@@ -196,7 +196,7 @@ static void updates_send(struct histogram *histogram, unsigned count)
     }
 }
 
-/* Sends so many messages; returns when the updates of all ranks were added. */
+/* Sends `count` messages; returns when the updates of all ranks are added. */
 static void messages_run(struct histogram *histogram, unsigned count)
 {
     if (!histogram->is_mpi)
@@ -207,7 +207,7 @@ static void messages_run(struct histogram *histogram, unsigned count)
         look(&histogram->flight);
 }
 
-/* Ends the job when a bin is not what the messages of the batch make of it. */
+/* Ends the job if a bin differs from the sum of the updates of the batch. */
 static void bins_verify(const struct histogram *histogram)
 {
     const struct pair *team = histogram->team;
@@ -230,7 +230,7 @@ static void bins_verify(const struct histogram *histogram)
     free(wanted);
 }
 
-/* Nothing is added yet, and all ranks can serve. */
+/* Clears the histogram; returns when all ranks can serve. */
 static void batch_begin(struct histogram *histogram)
 {
     static const struct mpi_serve_ops ops = {
@@ -253,9 +253,9 @@ static void batch_begin(struct histogram *histogram)
     }
 }
 
-/* The messages that warm up, and those that count. No rank sees the end of an
- * update of its own; so each sample is the mean of the batch, for a message of
- * one rank. */
+/* Sends the messages that warm up, then those that are measured. A rank does
+ * not see the end of its own update, so each sample is the mean time of an
+ * update of one rank. */
 static double batch_run(
     struct histogram *histogram, struct duel *duel, bool is_mpi)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All ranks but one call that one, as fast as they can.
+/* All ranks except the target call the target, as fast as they can.
  *
- * Rank 1 is the target, as of a pair, and rank 0 is one of the origins and
- * keeps the results. A batch lasts a fixed time, and each origin's calls are
- * counted; so it is seen when one gets less done than the others. An origin
- * calls a little longer than what counts, before and after, so all others call,
- * too, during what counts of each, although they do not start at the same
- * moment where ranks share cores. At the end the ranks compare how many calls
- * they made with how many were served.
+ * Rank 1 is the target, as in a pair; rank 0 is one of the origins, and keeps
+ * the results. A batch lasts a fixed time, in which the calls of each origin
+ * are counted, so that an origin that gets less done than the others shows.
+ * Each origin also calls for a while before and after the counted time, so that
+ * all others call during it, although ranks that share cores start at different
+ * moments. At the end the ranks compare how many calls they made with how many
+ * were served.
  *
- * Memory: all that the program itself needs is there before, as the buffers
- * into which handlers pull, and decode. So what the process has at its peak
- * beyond what it had idle, before the first of these calls, is the library's,
- * and MPI's. */
+ * Memory: the program allocates before all that it needs itself, such as the
+ * buffers into which handlers pull, and decode. So what the process has at its
+ * peak, beyond what it had idle before the first of these calls, is memory of
+ * the library and of MPI. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,13 +28,13 @@ enum {
     COUNTS_MS = 30,
     COUNTS_QUICK_MS = 20,
     COUNTS_SMOKE_MS = 2,
-    EDGE_DIVISOR = 4, /* so much of what counts goes before, and comes after */
+    EDGE_DIVISOR = 4, /* part of the counted time, before and after */
     SAMPLES = 256,    /* of each origin, for the quantiles of a batch */
-    SLOW_LEN = 16384, /* calls of so much take far longer than a look */
+    SLOW_LEN = 16384, /* such calls take far longer than a clock read */
     WINDOW_SMOKE = 8,
-    GBPS_LEN = 65536,            /* from here on bytes are what counts */
-    ROOM_LEN = 64 * 1024 * 1024, /* no more than this, but where asked for */
-    PLACES = 8,                  /* into which the target pulls at once */
+    GBPS_LEN = 65536,            /* from here on rows are in GB/s */
+    ROOM_LEN = 64 * 1024 * 1024, /* most memory, unless -w asks for more */
+    PLACES = 8,                  /* buffers for pulls of the target */
     LARGE_LEN = 1 << 20,
     LARGE_WINDOW = 8,
     LARGE_MS = 150,
@@ -60,7 +60,7 @@ struct pull {
     hg_bulk_t remote;
 };
 
-/* All ranks have the same. */
+/* State of the benchmark at a rank. */
 struct incast {
     struct pair *team;
     unsigned counts_ms;
@@ -69,18 +69,18 @@ struct incast {
     /* Of a batch: calls, and the sum of their numbers. */
     uint64_t asked[2];
     uint64_t served[2];
-    /* The target's, of bulk data: a server that has so many buffers and no
-     * more. A call that finds none free waits, as a handle, until one is. */
+    /* At the target, for bulk data: a server with PLACES buffers. A call that
+     * finds no free buffer waits, as a handle, until a buffer is free. */
     size_t len;
     hg_bulk_t landing; /* the places, one behind the other */
     struct pull pulls[PLACES];
     struct pull *free[PLACES];
     unsigned free_count;
-    hg_handle_t *calls; /* a ring of `call_cap`: those that wait */
+    hg_handle_t *calls; /* a ring of `call_cap` calls that wait */
     unsigned call_cap;
     unsigned came;
     unsigned started;
-    /* An origin's, of bulk data. */
+    /* At an origin, for bulk data. */
     hg_bulk_t bulks[OPTIONS_WINDOW_MAX];
 };
 
@@ -89,8 +89,8 @@ static unsigned origins_of(const struct pair *team)
     return (unsigned)team->world->size - 1;
 }
 
-/* Calls for so long, at least until `least` have ended in all; how long it
- * was. */
+/* Calls for `us`, and until at least `least` calls have ended in all. Returns
+ * the time. */
 static double calls_run(struct flight *flight, double us, uint64_t least)
 {
     double start_us = clock_now_us();
@@ -103,8 +103,8 @@ static double calls_run(struct flight *flight, double us, uint64_t least)
     return now_us - start_us;
 }
 
-/* Calls for its time. If too few ended for one of them to be timed, their mean
- * stands for all. */
+/* Calls for the counted time, and before and after. If no call was timed, the
+ * mean time stands for all. */
 static void origin_call(const struct incast *incast, struct flight *flight,
     size_t size, struct ways_slice *ret_slice)
 {
@@ -128,9 +128,9 @@ static void origin_call(const struct incast *incast, struct flight *flight,
     flight_stop(flight);
 }
 
-/* The end of a batch, by all ranks; that of the target has no calls. Jain's
- * index is 1 when all got the same done, 1 / origins when one got everything.
- * Returns the time in which duel->calls calls are made at the rate of this
+/* Collective end of a batch; the slice of the target has no calls. Jain's index
+ * is 1 if all origins made as many calls, and 1 / origins if one origin made
+ * all. Returns the time that duel->calls calls take at the rate of this
  * batch. */
 static double batch_end(
     struct pair *team, struct duel *duel, const struct ways_slice *own)
@@ -147,7 +147,7 @@ static double batch_end(
         kps += all[i].kps;
         squares += all[i].kps * all[i].kps;
     }
-    /* From each origin in turn. */
+    /* Samples of each origin in turn. */
     for (unsigned i = 0; i < duel->calls && team->rank == 0; i++) {
         unsigned origin = i % origins;
         const struct ways_slice *slice =
@@ -171,7 +171,7 @@ static struct incast *incast_of(hg_handle_t handle)
     return HG_Registered_data(info->hg_class, info->id);
 }
 
-/* Takes note of a call that was served, and answers it. */
+/* Counts a served call, and answers it. */
 static hg_return_t call_answer(
     struct incast *incast, hg_handle_t handle, uint64_t number)
 {
@@ -197,7 +197,7 @@ static hg_return_t call_serve(hg_handle_t handle)
 
 static hg_return_t pull_ended(const struct hg_cb_info *info);
 
-/* As many of the calls that wait as there are places. */
+/* Starts as many of the waiting calls as there are free places. */
 static void pulls_start(struct incast *incast)
 {
     struct pair *team = incast->team;
@@ -255,8 +255,8 @@ static void calls_register(struct incast *incast)
         HG_Register_data(cls, incast->ids[i], incast, NULL);
 }
 
-/* At the target the places into which calls are pulled; at an origin what its
- * calls name. */
+/* Exposes, at the target, the places for pulls and, at an origin, the memory
+ * that its calls name. */
 static void bulks_open(struct incast *incast, size_t len, unsigned window)
 {
     struct pair *team = incast->team;
@@ -355,7 +355,7 @@ static double control_batch(struct pair *team, struct duel *duel)
     return batch_end(team, duel, &slice);
 }
 
-/* Of sizes that were asked for, the larger windows may need too much memory. */
+/* For sizes of --size, the larger windows may need too much memory. */
 static void window_run(struct incast *incast, size_t size, unsigned window)
 {
     struct pair *team = incast->team;

@@ -3,9 +3,9 @@
  * 64 KiB of input; with twice as much as fits into one message; and calls
  * without a clock, for counting what they cost.
  *
- * The reply to 0 bytes to 64 KiB is empty. Sizes beyond one message are
- * measured as a user gets them: the target pulls the input before it serves the
- * call. */
+ * The replies to 0 bytes to 64 KiB are empty. Sizes beyond one message are
+ * measured as a user gets them, however the library sends them: in a longer
+ * message, or by a pull of the target before it serves the call. */
 #include <string.h>
 #include <unistd.h>
 
@@ -76,7 +76,7 @@ static void echo_run(struct pair *pair, uint32_t size)
     duel_run(pair, &duel);
 }
 
-/* Twice as much as fits, beside the same call with arguments that just fit. */
+/* Twice as much as fits, compared with arguments that just fit. */
 static void twice_run(struct pair *pair)
 {
     uint32_t in = (uint32_t)HG_Class_get_input_eager_size(pair->cls);

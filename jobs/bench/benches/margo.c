@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Margo's calls beside those of HG, which they are made of; its bulk transfers
- * by handlers; and whether Margo with a progress thread, and else its defaults,
- * is as good as the best that one can ask for.
+/* Margo's calls beside the HG calls that they consist of; its bulk transfers by
+ * handlers; and whether Margo with a progress thread and otherwise its defaults
+ * is as good as its best settings.
  *
- * Each rank has an instance. Its loop runs while the rank waits in Margo, and
- * not while it waits in MPI: so it takes nothing from the batches of others.
+ * Each rank has an instance, whose loop runs while the rank waits in Margo, and
+ * not while it waits in MPI: so the loop takes no time from the controls.
  *
- * Bulk: rank 1 calls, and rank 0 serves: its handler moves all of a batch, one
- * transfer after the other, and holds the clock. In the control rank 0 moves by
- * a loop of HG_Progress() and HG_Trigger(), or by a handler over na+sm.
+ * Bulk: rank 1 calls, and rank 0 serves: the handler makes all transfers of a
+ * batch, one after another, and measures the time. In the control rank 0 uses a
+ * loop of HG_Progress() and HG_Trigger(), or a handler over na+sm.
  *
- * Ways: two ranks that may run wherever they want call each other, both ways at
- * once, by many user-level threads: the loop on the program's stream or on one
- * of its own, which spins or sleeps, without and with a stream for handlers. */
+ * Ways: two ranks that are not pinned call each other, in both directions at
+ * once, from many user-level threads: with the loop on the program's stream or
+ * on its own, spinning or sleeping, with or without a handler stream. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ struct how {
     bool is_beside;         /* over na+sm, whatever the run is over */
 };
 
-/* Its opener owns it; duel->arg of the batches that use it. */
+/* Owned by its opener; duel->arg of the batches that use it. */
 struct instance {
     const struct pair *like;
     margo_instance_id mid;
@@ -52,9 +52,9 @@ struct instance {
     hg_addr_t peer;
     hg_id_t null_id; /* a call without arguments */
     hg_id_t ints_id; /* a call with two ints there and back */
-    hg_id_t stop_id; /* the last one of a batch */
+    hg_id_t stop_id; /* the last call of a batch */
     ABT_eventual over;
-    atomic_uint served; /* calls other than the last one */
+    atomic_uint served; /* served calls, except stop_id */
 };
 
 static struct instance *instance_of(hg_handle_t handle)
@@ -117,7 +117,7 @@ static margo_instance_id mid_open(
 static void instance_open(
     struct instance *own, const struct pair *like, const struct how *how)
 {
-    struct pair met = *like; /* but over the class of the instance */
+    struct pair met = *like; /* a copy, over the class of the instance */
 
     *own = (struct instance){.like = like};
     guard_step("opening an instance of Margo");
@@ -259,10 +259,10 @@ struct load {
     double *samples;          /* of all calls; or NULL */
     struct ways_slice *slice; /* the times of some; or NULL */
     atomic_uint next;         /* the number of the next call */
-    atomic_uint calls;        /* those of this number and beyond are not made */
+    atomic_uint calls;        /* calls from this number on are not made */
 };
 
-/* One call of 16 is timed, and the first one of each thread. */
+/* One call of 16 and the first call of each thread are timed. */
 static void caller_run(void *arg)
 {
     struct load *load = arg;
@@ -287,7 +287,7 @@ static void caller_run(void *arg)
     margo_destroy(handle);
 }
 
-/* So many calls, or with `us` as many as are made until that is over; how long
+/* Makes `calls` calls or, if `us` is not 0, calls for `us`. Returns how long
  * they took. */
 static double load_run(struct load *load, unsigned calls, double us)
 {
@@ -377,7 +377,7 @@ static void bench_margo_bytes(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(bench_margo_bytes)
 
-/* Calls of one kind, by the C++ face and by Margo. */
+/* Calls of one kind, by the C++ API and by Margo. */
 struct faces {
     struct instance *own;
     struct thallium_side *side;
@@ -472,7 +472,7 @@ struct mover {
     hg_id_t id;
     hg_bulk_t memory; /* of this rank */
     ABT_eventual is_over;
-    /* Rank 0's, of this batch. */
+    /* Of this batch, at rank 0. */
     struct duel *duel;
     hg_addr_t from;
     hg_bulk_t theirs;
@@ -556,7 +556,7 @@ static void mover_close(struct pair *pair, struct mover *mover)
     CHECK(pair, margo_deregister(mover->own->mid, mover->id));
     ABT_eventual_free(&mover->is_over);
     margo_bulk_free(mover->memory);
-    ranks_meet(mover->own); /* over libfabric the other one gives access back */
+    ranks_meet(mover->own); /* over libfabric the peer returns its lease */
 }
 
 static void direction_run(struct pair *pair, struct instance *own, bool is_push)
@@ -634,7 +634,7 @@ static void slice_run(struct pair *pair, unsigned way, unsigned window,
     guard_step("a slice of way %u", way);
     MPI_Barrier(pair->comm);
     us = load_run(&load, 0, us);
-    /* Each thread has got one number more. */
+    /* Each thread also took a number that it did not use. */
     ret_slice->kps = (double)(atomic_load(&load.next) - window) / us * 1e3;
     peer_stop(&own);
     peer_serve(&own);

@@ -5,7 +5,7 @@
 
 #include "jobs/bench/benches.h"
 
-/* The job ends where just that was asked for, and else goes on without it. */
+/* Ends the job if only this benchmark was asked for; else leaves it out. */
 static void none_say(struct pair *pair, const char *what)
 {
     if (strcmp(pair->options->bench, "all") != 0)

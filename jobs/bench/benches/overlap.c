@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gains and costs of a progress thread beside a rank that computes.
  *
- * It gives answers: rank 1 computes on a core of its own, and its progress
- * thread shares rank 0's core with the caller, both asleep when there is
- * nothing. It takes time of the core where it shares that of the program, also
- * without calls: after a second without news it looks for some as seldom as it
- * ever will. */
+ * Gain: rank 1 computes on a core of its own, and its progress thread, which
+ * shares rank 0's core with the caller, answers; caller and thread sleep when
+ * there is nothing to do. Cost: a thread takes time of the program's core even
+ * without calls; after a second without messages it polls as seldom as it ever
+ * does. */
 #include <stdint.h>
 #include <string.h>
 
@@ -22,16 +22,16 @@ enum {
     IDLE_SMOKE_US = 10000,
     UNITS = 300,
     UNIT_STEPS = 1 << 18,  /* of work: about half a millisecond */
-    SHORT_STEPS = 1 << 12, /* between two looks at the clock */
-    WORDS = 2048, /* 16 KiB: half of a first level cache, so a thread that comes
-                   * by is felt */
+    SHORT_STEPS = 1 << 12, /* between two clock reads */
+    WORDS = 2048, /* 16 KiB: half of a first level cache, so that a thread that
+                   * evicts it shows */
 };
 
-/* Work of a program: each step needs the one before, and a word that it leads
- * to. */
+/* Work of a program: each step depends on the one before, and on a word that
+ * the one before chose. */
 static void work(unsigned steps)
 {
-    static volatile uint64_t result; /* so that the work is not left out */
+    static volatile uint64_t result; /* so that the compiler keeps the work */
     static uint64_t words[WORDS];
     uint64_t state = result;
 
@@ -64,8 +64,8 @@ static double computing_batch(struct pair *pair, struct duel *duel)
     return calls_latency(pair, duel);
 }
 
-/* With a progress thread on the core of the program, or without. The peers know
- * each other, all is quiet for a while; then both work. */
+/* A batch with or without a progress thread on the core of the program. One
+ * call goes first; after a quiet time both ranks work. */
 static double beside_batch(struct pair *pair, struct duel *duel)
 {
     double elapsed_us = 0.0;
@@ -88,7 +88,7 @@ void bench_overlap(struct pair *pair)
     struct pair both;
     bool has_thread[] = {true, false};
     int core = pair->is_one_machine ? pin_core() : -1;
-    /* Over MPI a sleeping rank finds out by looking now and then. */
+    /* Over MPI a sleeping rank polls at intervals. */
     bool is_pollable = strcmp(pair->via, "mpi") != 0;
     struct duel computing = {"rpc_computing", "asleep",
         "the same call while rank 1 sleeps on a semaphore, and does "
@@ -106,7 +106,7 @@ void bench_overlap(struct pair *pair)
     if (!pair_is_of_two(pair, NULL))
         return;
     pair_open_like(&both, pair, 0, PAIR_WAIT_MS);
-    /* Rank 1's thread is to have the core on which rank 0's caller sits. */
+    /* Rank 1's progress thread gets the core of rank 0's caller. */
     MPI_Bcast(&core, 1, MPI_INT, 0, pair->comm);
     if (pair->rank == 0)
         pair_by_caller(&both, AMALGAM_WAIT_SLEEP);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is the division of work that the library chooses as good as the best that one
- * can ask for?
+/* Is the division of work that the library chooses as good as the best that a
+ * user can ask for?
  *
- * Two ranks that may run wherever they want call each other, both ways at once,
- * in each of the ways to divide the work among threads: progress by the program
- * or by a thread, which spin or sleep. */
+ * Two ranks that are not pinned call each other, in both directions at once, in
+ * each of the ways to divide the work among threads: progress by the program or
+ * by a thread, spinning or sleeping. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
@@ -39,7 +39,7 @@ static void slice_run(struct pair *pair, unsigned way, unsigned window,
     flight_stop(&flight);
     ret_slice->kps = (double)flight.ended / (clock_now_us() - start_us) * 1e3;
     flight_handles_free(&flight);
-    /* The other rank has this one's last call, and this one the other's. */
+    /* Waits until each rank has got the last call of the other. */
     pair_stop(pair);
     pair_await_stop(pair);
     pair_leave(pair);

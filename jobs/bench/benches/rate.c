@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls a second with several in flight: null calls, and calls with two ints
- * there and back, by one thread of each rank; and null calls by several, each
- * with a context and a communicator of its own, which calls its neighbour of
- * the same number in the other rank. */
+/* Calls per second with several in flight: null calls, and calls with two ints
+ * there and back, by one thread of each rank; and null calls by several threads
+ * of each rank, each with a context and a communicator of its own, to the
+ * thread with the same number in the other rank. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void window_run(struct pair *pair, unsigned window)
     duel_run(pair, &duel);
 }
 
-/* Beside the null calls of the control. */
+/* Calls with two ints; the control has null calls. */
 static void ints_run(struct pair *pair, unsigned window)
 {
     bool is_fabric = fabric_is_way(pair);
@@ -49,7 +49,7 @@ static void ints_run(struct pair *pair, unsigned window)
     args_close(pair, &args);
 }
 
-/* The cores that this rank has for itself; as many in both ranks. */
+/* The cores that this rank has for itself; equally many at both ranks. */
 struct cores {
     int list[OPTIONS_THREADS_MAX];
     unsigned count;
@@ -57,24 +57,24 @@ struct cores {
 
 /* A thread that calls. */
 struct member {
-    struct pair pair; /* its context, while there is one, and communicator */
+    struct pair pair; /* has its context, in a batch, and communicator */
     struct duel duel; /* its part of a batch */
     duel_batch_fn batch;
     double elapsed_us;
-    int core; /* -1: wherever it may */
+    int core; /* -1: not pinned */
     pthread_t thread;
     pthread_barrier_t *start;
 };
 
 /* The threads of this rank. */
 struct crew {
-    struct pair pair; /* its class has as many contexts */
+    struct pair pair; /* its class has `count` contexts */
     unsigned count;
     struct member *members;
 };
 
-/* Finds the cores of this rank. Those that both ranks of one machine may use
- * they share. */
+/* Finds the cores of this rank. Two ranks of one machine divide the cores that
+ * both may use. */
 static void cores_find(const struct pair *pair, struct cores *ret_cores)
 {
     struct cores *cores = ret_cores;
@@ -99,8 +99,8 @@ static void cores_find(const struct pair *pair, struct cores *ret_cores)
         MPI_IN_PLACE, &cores->count, 1, MPI_UNSIGNED, MPI_MIN, pair->comm);
 }
 
-/* If each thread has a core, it is pinned there; else one that has nothing to
- * do gives its core away. */
+/* If each thread has a core, it is pinned there; else a thread that has nothing
+ * to do yields its core. */
 static void crew_open(struct crew *crew, const struct pair *like,
     const struct cores *cores, unsigned count)
 {
@@ -120,7 +120,7 @@ static void crew_open(struct crew *crew, const struct pair *like,
         pair->context_id = (uint8_t)i;
         MPI_Comm_dup(like->comm, &pair->comm);
         crew->members[i].core = has_cores ? cores->list[i] : -1;
-        /* The threads may not open it. */
+        /* The threads themselves must not open the control. */
         if (fabric_is_way(pair))
             fabric_open(pair);
     }
@@ -205,7 +205,7 @@ static double threads_batch(struct pair *pair, struct duel *duel)
 
         own->context = HG_Context_create_id(own->cls, own->context_id);
         if (own->context == NULL)
-            pair_fail(pair, "HG_Context_create_id() gave none for id %u", i);
+            pair_fail(pair, "HG_Context_create_id() failed for id %u", i);
         CHECK(pair, HG_Context_set_data(own->context, own, NULL));
     }
     pair_barrier(pair);
@@ -254,8 +254,8 @@ static void threads_run(
     crew_close(&crew);
 }
 
-/* As many threads as were asked for, or as have a core; but at least two. This
- * one may run on all of the cores meanwhile. */
+/* Rows of 1, 2, 4 ... threads, up to --threads or the number of cores, at least
+ * 2. Meanwhile this thread is not pinned. */
 static void all_threads_run(struct pair *pair)
 {
     struct cores cores;
@@ -271,8 +271,8 @@ static void all_threads_run(struct pair *pair)
                      ? THREADS_MIN
                      : cores.count;
     if (pair->rank == 0 && wanted > cores.count)
-        report_warn("rows of %u threads tell of shared cores: each rank has "
-                    "%u of its own",
+        report_warn("rows of %u threads measure shared cores: each rank "
+                    "has %u of its own",
             wanted, cores.count);
     for (unsigned threads = 1; threads < wanted; threads *= 2)
         threads_run(pair, &cores, threads);

@@ -2,14 +2,14 @@
 /* Time and memory of a class, from its start to its end, by the number of its
  * ranks.
  *
- * The first 2, 4, 8 ... of all ranks open one together, again and again: each
- * opens the class and a context, calls each of its peers once, all at the same
- * time, and ends. All ranks wait for each other before each of these steps; the
- * rank that takes longest counts, or that takes most memory. Memory is that of
- * the first round, after what was freed before was given back to the kernel: in
- * it, some ranks open a class for the first time. The control is what a program
- * has to do at least that talks to others by MPI: it duplicates the
- * communicator, sends each peer a message, and frees it. */
+ * The first 2, 4, 8 ... of all ranks open a class together, again and again:
+ * each opens the class and a context, calls each of its peers once, all at the
+ * same time, and closes the class. The ranks meet before each of these steps;
+ * the rank that takes longest, or most memory, counts. Memory is measured in
+ * the first round, in which some ranks open a class for the first time, after
+ * freed memory went back to the kernel. The control is the least that a program
+ * does that uses MPI: it duplicates the communicator, sends each peer a
+ * message, and frees the duplicate. */
 #include <malloc.h>
 #include <string.h>
 
@@ -20,10 +20,10 @@
 #include "jobs/bench/raw/calls.h"
 
 enum {
-    BATCHES_FEW = 5, /* of so many ranks, or in a quick run */
+    BATCHES_FEW = 5, /* with RANKS_MANY or more, or in a quick run */
     RANKS_MANY = 8,
     NAP_US = 2000,
-    PEERS_MAX = 64, /* that a rank calls, at most */
+    PEERS_MAX = 64, /* peers that a rank calls, at most */
 };
 
 #define PROCESS_TEXT "what the same process had before"
@@ -43,16 +43,16 @@ static const struct row step_rows[] = {
         .control = "MPI_Barrier and MPI_Comm_free of the duplicate"},
 };
 
-/* All ranks of the pair have the same. */
+/* State of a rank; transport and peers are equal at all ranks. */
 struct scale {
     const char *transport; /* NULL: the library chooses */
     unsigned peers;        /* that each rank calls */
-    bool is_measured;      /* before and after are there */
+    bool is_measured;      /* before and after are set */
     struct smaps before;
     struct smaps after;
 };
 
-/* The end of a batch, by all ranks: the times of this one for each step. */
+/* Collective end of a batch; `times_us`: this rank's time for each step. */
 static double round_end(
     struct pair *pair, struct duel *duel, const double *times_us)
 {
@@ -63,7 +63,7 @@ static double round_end(
     MPI_Reduce(times_us, slowest, STEPS, MPI_DOUBLE, MPI_MAX, 0, pair->comm);
     for (unsigned i = CONTACT; i < STEPS; i++)
         duel->more[i - CONTACT] = slowest[i];
-    /* Of a mean time: so that the slowest one is what counts. */
+    /* duel.c divides by duel->calls: the figure is the slowest time. */
     return slowest[INIT] * duel->calls;
 }
 
@@ -76,8 +76,8 @@ static hg_return_t call_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Calls each peer, and serves until all have been served; the time until this
- * one has its answers. */
+/* Calls each peer, and serves until all ranks are served. Returns the time
+ * until this rank has its answers. */
 static double peers_call(struct pair *pair, unsigned count, hg_id_t id,
     hg_addr_t *ret_addrs, struct flight *flight)
 {
@@ -125,7 +125,7 @@ static double class_round(struct pair *pair, struct duel *duel)
     id = HG_Register_name(pair->cls, "bench scale", NULL, NULL, call_serve);
     pair->context = HG_Context_create(pair->cls);
     if (pair->context == NULL)
-        pair_fail(pair, "HG_Context_create() gave none");
+        pair_fail(pair, "HG_Context_create() failed");
     times_us[INIT] = clock_lap_us(&before_us);
     pair_barrier_serving(pair);
     times_us[CONTACT] = peers_call(pair, scale->peers, id, addrs, &flight);
@@ -169,7 +169,7 @@ static double control_round(struct pair *pair, struct duel *duel)
     return round_end(pair, duel, times_us);
 }
 
-/* By all ranks of the pair: rows of the rank that takes most, in KiB. */
+/* By all ranks of the pair: rows of the rank with the most memory, in KiB. */
 static void memory_rows(
     struct pair *pair, const struct scale *scale, const struct duel *duel)
 {
@@ -238,9 +238,9 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
         memory_rows(pair, &scale, &duel);
 }
 
-/* By all ranks: the first so many open classes, or with `ret_named` one to
- * learn how rows name the transport, and what carries a call; then all wait,
- * asleep, as others may still measure. */
+/* By all ranks: the first `ranks` measure or, with `ret_named`, open one class
+ * to learn how rows name the transport, and what carries a call. Then all wait,
+ * asleep, as other ranks may still measure. */
 static void part_run(const struct pair *pair, const struct pair *named,
     unsigned ranks, struct pair *ret_named)
 {

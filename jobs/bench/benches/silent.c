@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls to a rank that many silent peers have called once.
  *
- * Rank 1 has two classes: many peers have contacted the one, a single peer the
- * other; they are classes that rank 0 opens beside its own. Rank 0 calls now
- * the one, now the other; the contexts of both stay open, and only that of the
- * batch is looked at. */
+ * Rank 1 has two classes: many peers have contacted the busy class, a single
+ * peer the quiet class. These peers are further classes of rank 0. Rank 0 calls
+ * the two classes in turn; the contexts of both stay open, and only the context
+ * of the batch is polled. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,7 +15,7 @@
 
 enum { TEXT_LEN = 512 };
 
-/* A class of its own calls rank 1 of the pair once, and is silent then. */
+/* Opens a class that calls rank 1 of the pair once, and then is silent. */
 static void peer_open(
     const struct pair *pair, const char *info, struct pair *ret_peer)
 {
@@ -34,12 +34,12 @@ static void peer_open(
     *ret_peer = peer;
 }
 
-/* Two classes of each of the two ranks, with a context each: the last peer
- * contacts the other one. */
+/* Two classes at each of the two ranks, with a context each. The last peer
+ * contacts `quiet`, all others `busy`. */
 struct crowd {
     struct pair busy;
     struct pair quiet;
-    unsigned count;     /* of peers, less the last one */
+    unsigned count;     /* number of peers, without the last one */
     struct pair *peers; /* classes of rank 0 */
 };
 
@@ -56,10 +56,10 @@ static void crowd_open(
             pair_fail(pair, "no two classes over one transport");
         pair_enter(both[i]);
     }
-    /* As it was asked for, not as it is opened here. */
+    /* Rows name the transport that the user asked for. */
     crowd->busy.transport = pair->transport;
     crowd->peers = pair_alloc(pair, crowd->count + 1, sizeof(*crowd->peers));
-    /* Each class has descriptors of its own. */
+    /* Each class needs descriptors of its own. */
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);

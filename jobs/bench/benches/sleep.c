@@ -3,18 +3,18 @@
  *
  * onecore: two ranks share one core, so a rank that spins takes the time that
  * the other one needs to answer. Both wait inside HG_Progress(); the control is
- * what the kernel needs to wake the one and the other. The class is opened when
- * the ranks are on that core already, as it may decide then how to wait.
+ * the kernel's time to wake the two in turn. The class is opened on that core,
+ * as the library may then choose how to wait.
  *
- * idle: both ranks have called, and so know each other. Then the program of
- * both waits in HG_Progress(), or elsewhere while a progress thread waits for
- * it; after a second without news all threads of the process are counted.
+ * idle: one call goes first. Then the program of each rank waits in
+ * HG_Progress(), or outside the library while a progress thread waits; after a
+ * quiet second the CPU time of all threads of the process is measured.
  *
- * wake: at the target its progress thread sleeps, or the program in
- * HG_Progress(); the caller looks for the answer as the library does by itself,
- * or sleeps at once (wake_asleep). After a short pause the kernel's own wake-up
- * is the measure; after a long one what may be expected of a medium on which a
- * process cannot sleep, so that it looks for news now and then. */
+ * wake: at the target the progress thread sleeps, or the program in
+ * HG_Progress(); the caller waits as the library does by default, or sleeps at
+ * once (wake_asleep). After a short pause the control is the kernel's own
+ * wake-up; after a long pause it is a nap of 5 ms, as over a medium on which a
+ * process cannot sleep, and so polls at intervals. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"
@@ -40,7 +40,7 @@ enum {
     LONG_QUICK_US = 500000,
     LONG_SMOKE_US = 10000,
     LONG_STEP_US = 370,
-    NAP_US = 5000, /* the longest of the library's */
+    NAP_US = 5000, /* the longest nap of the library */
 };
 
 void bench_onecore(struct pair *pair)
@@ -69,7 +69,7 @@ void bench_onecore(struct pair *pair)
     pin_restore(&pin);
 }
 
-/* In HG_Progress(), or where the library knows nothing of it. */
+/* Waits in HG_Progress() or, beside a progress thread, in nanosleep(). */
 static void idle_wait(struct pair *pair, unsigned ms)
 {
     double end_us = clock_now_us() + (double)ms * US_PER_MS;
@@ -142,15 +142,15 @@ static void wake_row(struct pair *pair, struct wakeup *events, const char *op)
         duel_run(pair, &duel);
 }
 
-/* Of a mean time: so that the 99th percentile is what counts. */
+/* duel.c divides by duel->calls: the figure is the 99th percentile. */
 static double slow_time(struct duel *duel)
 {
     stats_sort(duel->samples, duel->calls);
     return stats_quantile(duel->samples, duel->calls, 0.99) * duel->calls;
 }
 
-/* Calls after long pauses, each a bit longer: no call keeps in step with naps
- * of the other rank. */
+/* Calls after long pauses, each a bit longer, so that calls do not stay in step
+ * with the naps of the other rank. */
 static double rest_batch(struct pair *pair, struct duel *duel)
 {
     unsigned idle_us =
@@ -200,7 +200,7 @@ static void rest_row(struct pair *pair, const char *op)
     duel_run(pair, &duel);
 }
 
-/* Rank 1 has a thread on the core of its program, which is not there. */
+/* Rank 1 serves by a thread on the core of its program, which is asleep. */
 static void target_by_thread(struct pair *pair, enum amalgam_wait wait)
 {
     if (pair->rank == 0)

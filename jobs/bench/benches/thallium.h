@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls by the C++ face, over an instance that Margo opened. */
+/* Calls by the C++ API, over an instance that Margo opened. */
 #ifndef BENCH_THALLIUM_H
 #define BENCH_THALLIUM_H
 
@@ -24,12 +24,12 @@ enum { THALLIUM_STRING_LEN = 64, THALLIUM_VECTOR_LEN = 4096 };
 
 struct thallium_side;
 
-/* Of both ranks; `served(arg)` runs at the target for each call. NULL: this
- * build has no C++ face. The instance and the address stay the caller's. */
+/* Called by both ranks; `served(arg)` runs at the target for each call. NULL: a
+ * build without the C++ API. The caller keeps instance and address. */
 struct thallium_side *thallium_open(
     margo_instance_id mid, hg_addr_t peer, void (*served)(void *), void *arg);
 void thallium_close(struct thallium_side *side);
-/* One call that is waited for. */
+/* Makes one call, and waits for its answer. */
 void thallium_call(struct thallium_side *side, enum thallium_kind kind);
 
 #ifdef __cplusplus

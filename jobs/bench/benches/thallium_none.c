@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replacement of the calls by the C++ face in builds without it. */
+/* Replacement of the calls by the C++ API in builds without it. */
 #include "jobs/bench/benches/thallium.h"
 
 struct thallium_side *thallium_open(

@@ -9,7 +9,7 @@
 
 enum { SWITCHES = 20000, CREATIONS = 5000, STACK_LEN = 64 * 1024, TWO = 2 };
 
-/* Each has the mean of the batch. */
+/* Each sample is the mean of the batch. */
 static double samples_fill(const struct duel *duel, double elapsed_us)
 {
     for (unsigned i = 0; i < duel->calls; i++)
@@ -26,7 +26,7 @@ static void other_run(void)
         swapcontext(&other_context, &main_context);
 }
 
-/* Half of them go there, half come back. */
+/* Half of the swaps go to the other context, half come back. */
 static double swaps_run(struct pair *pair, struct duel *duel)
 {
     void *stack = NULL;
@@ -71,7 +71,7 @@ static void yields_make(void *arg)
         ABT_thread_yield();
 }
 
-/* Two threads yield in turn, half of the times each. */
+/* Two threads yield in turn, each half of the times. */
 static double yields_run(struct pair *pair, struct duel *duel)
 {
     ABT_thread threads[TWO];
@@ -105,7 +105,7 @@ static double creations_run(struct pair *pair, struct duel *duel)
     for (unsigned i = 0; i < duel->calls; i++) {
         ABT_thread thread = thread_start(pair, nothing_do, NULL);
 
-        ABT_thread_free(&thread); /* joins it first */
+        ABT_thread_free(&thread); /* joins the thread first */
     }
     return samples_fill(duel, clock_now_us() - start_us);
 }

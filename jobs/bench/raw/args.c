@@ -30,7 +30,7 @@ struct batch {
     hg_handle_t handle;
     void *input;
     bool has_output;       /* two ints */
-    hg_request_t *request; /* NULL: the callback tells */
+    hg_request_t *request; /* NULL: waits by pair_call() */
 };
 
 static const bench_ints_t sent = {1, -2};
@@ -62,7 +62,7 @@ static hg_return_t ints_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
-/* Decodes an input, which is not looked at, and answers without output. */
+/* Decodes an input without a look at it, and answers without output. */
 static hg_return_t input_serve(hg_handle_t handle, void *input)
 {
     struct pair *pair = pair_of(handle);

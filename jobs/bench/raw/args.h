@@ -9,7 +9,7 @@
 
 MERCURY_GEN_PROC(bench_ints_t, ((int32_t)(a))((int32_t)(b)))
 
-/* A std::string or a std::vector<char> as the C++ face sends it. A decoding
+/* A std::string or std::vector<char> as the C++ API sends it. Decoding
  * allocates `data`. */
 struct bytes {
     uint64_t len;
@@ -24,7 +24,7 @@ enum args_kind { ARGS_INTS, ARGS_TEXT, ARGS_BULK, ARGS_KINDS };
 /* Bytes that the program passes. */
 enum { ARGS_INTS_LEN = 8, ARGS_TEXT_LEN = 20 };
 
-/* Of both ranks; owned by its opener. */
+/* Owned by its opener, at each of the two ranks. */
 struct args {
     hg_id_t ids[ARGS_KINDS];
     hg_bulk_t bulk;
@@ -41,12 +41,12 @@ struct args_load {
     bool is_by_request; /* awaited by hg_request_wait() */
 };
 
-/* Batches: one call after the other; and calls with two ints, duel->window of
- * them in flight, where duel->arg is a struct args. */
+/* Batches: one call after another; and calls with two ints, duel->window calls
+ * in flight, where duel->arg is a struct args. */
 double args_latency(struct pair *pair, struct duel *duel);
 double args_rate(struct pair *pair, struct duel *duel);
 
-/* The answer of the target to two ints; and its check by the caller: a wrong
+/* The answer of the target to two ints, and its check by the caller: a wrong
  * answer ends the job. */
 bench_ints_t args_swapped(bench_ints_t in);
 void args_verify(

@@ -2,7 +2,7 @@
 /* Memory that the target exposes, the caller's room for it, and their bytes;
  * and our side of the rows, HG_Bulk_transfer().
  *
- * All bytes are written anew for each batch, and looked at after it, outside of
+ * All bytes are written before each batch, and verified after it, outside of
  * the measured time. */
 #include "jobs/bench/raw/bulk.h"
 
@@ -53,7 +53,7 @@ void like_open(struct pair *pair, size_t len, struct like *ret_like)
     if (fd >= 0)
         close(fd);
     ret_like->is_shared = is_mapped != 0;
-    /* The pages are there then, and known to either rank. */
+    /* Allocates the pages, and maps them at both ranks. */
     if (ret_like->base != NULL)
         memset(ret_like->base, 0, len);
     MPI_Barrier(pair->comm);
@@ -66,8 +66,8 @@ void like_close(struct like *like)
     like->base = NULL;
 }
 
-/* Fills the blocks at one end of a transfer, `len` bytes in all, or looks at
- * them; each block has bytes of its own. */
+/* Fills or verifies the blocks at one end of a transfer, `len` bytes in all;
+ * each block has bytes of its own. */
 static void blocks_do(const struct pair *pair, const struct bulk *bulk,
     unsigned char *base, size_t stride, size_t len, bool is_fill)
 {
@@ -86,7 +86,7 @@ static void blocks_do(const struct pair *pair, const struct bulk *bulk,
     }
 }
 
-/* The end from which bytes come is filled, and the other one looked at. */
+/* Fills the end from which bytes come, or verifies the other end. */
 static void bulk_do(struct pair *pair, const struct bulk *bulk,
     unsigned char *far, size_t len, bool is_fill)
 {
@@ -113,7 +113,7 @@ void bulk_verify(struct pair *pair, const struct duel *duel,
     bulk_do(pair, bulk, far, used * duel->size, false);
 }
 
-/* A handle of blocks; one that has no gaps is one segment. */
+/* A bulk handle of blocks; blocks without gaps are one segment. */
 static hg_bulk_t blocks_create(struct pair *pair,
     const struct bulk_shape *shape, unsigned char *base, size_t stride)
 {
@@ -135,8 +135,8 @@ static hg_bulk_t blocks_create(struct pair *pair,
     return handle;
 }
 
-/* The target's: its landing, or as much from the library, whose handle is the
- * one that is exposed if that is one piece. */
+/* Exposes, at the target, its landing or as much memory of the library. The
+ * handle of library memory in one piece is exposed itself. */
 static void expose(struct pair *pair, struct bulk *bulk)
 {
     const struct bulk_shape *shape = &bulk->shape;
@@ -158,7 +158,7 @@ static void expose(struct pair *pair, struct bulk *bulk)
     bulk->exposed = blocks_create(pair, shape, memory, shape->far_stride);
 }
 
-/* The caller gets to know the exposed handle. */
+/* Sends the exposed handle to the caller. */
 static void descriptor_pass(struct pair *pair, struct bulk *bulk)
 {
     int target = pair->is_target ? pair->rank : 1 - pair->rank;

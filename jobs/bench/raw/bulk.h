@@ -10,36 +10,35 @@
 /* Memory of rank 1 like the library's: a mapping of a file without a name,
  * which another process of the machine can map too. */
 struct like {
-    unsigned char *base; /* rank 0: NULL where it cannot map it */
+    unsigned char *base; /* rank 0: NULL if it cannot map the file */
     size_t len;
-    bool is_shared; /* both ranks have it */
+    bool is_shared; /* both ranks have mapped it */
 };
 
-/* By both ranks. Rank 1 must have it; rank 0 says so when it has not. */
+/* By both ranks. Rank 1 fails without the memory; rank 0 prints a line. */
 void like_open(struct pair *pair, size_t len, struct like *ret_like);
 void like_close(struct like *like);
 
 /* A window of MPI to memory of rank 1; opening takes tens of milliseconds. */
 struct bulk_window {
-    bool is_dynamic; /* the memory was attached later */
+    bool is_dynamic; /* a dynamic window; the memory is attached */
     MPI_Win win;
-    MPI_Aint base;         /* of the memory, as rank 0 names it */
+    MPI_Aint base;         /* displacement of the memory, for rank 0 */
     unsigned char *memory; /* rank 1 */
 };
 
-/* By both ranks. `memory` is what rank 1 has; it lives until
- * bulk_window_close(). */
+/* By both ranks. `memory`, of rank 1, lives until bulk_window_close(). */
 void bulk_window_open(struct pair *pair, bool is_dynamic, unsigned char *memory,
     size_t len, struct bulk_window *ret_window);
 void bulk_window_close(struct pair *pair, struct bulk_window *window);
 
-/* The layout of exposed memory, and of the caller's. */
+/* The layout of the exposed memory, and of the caller's room. */
 struct bulk_shape {
     bool is_library;    /* the exposed memory is the library's */
     uint32_t blocks;    /* 1: in one piece */
     size_t block;       /* bytes of each */
-    size_t far_stride;  /* from one to the next, in exposed memory */
-    size_t near_stride; /* the same, in the caller's room */
+    size_t far_stride;  /* from block to block, in exposed memory */
+    size_t near_stride; /* from block to block, in the caller's room */
 };
 
 /* The memory of a row; duel->arg of most batches of bulk data. */
@@ -47,33 +46,34 @@ struct bulk {
     struct bulk_shape shape;
     bool is_push;
     hg_bulk_t holder;     /* the target's: memory of the library */
-    hg_bulk_t exposed;    /* the target's: its blocks */
-    hg_bulk_t theirs;     /* the same, as the caller knows it */
+    hg_bulk_t exposed;    /* the target's: the exposed blocks */
+    hg_bulk_t theirs;     /* `exposed`, as the caller knows it */
     hg_bulk_t ours;       /* the caller's room */
     unsigned char *far;   /* the exposed memory, where it is exposed */
-    uint64_t far_address; /* of the same, for bulk_cross() */
+    uint64_t far_address; /* address of `far`, for bulk_cross() */
     pid_t far_pid;
     const struct like *like;
     const struct bulk_window *window; /* for bulk_window(); else NULL */
-    /* Rank 1: what controls have in its place, as far as they need it: its
-     * landing, or memory like the library's. */
+    /* Rank 1: memory of controls that do not use `far`: the landing, or memory
+     * like the library's. */
     unsigned char *end;
 };
 
-/* Both ranks. The room of the pair is long enough; `like` is as long. */
+/* By both ranks. The room of the pair is long enough, and `like` as long. */
 void bulk_open(struct pair *pair, const struct bulk_shape *shape,
     const struct like *like, struct bulk *ret_bulk);
 void bulk_close(struct pair *pair, struct bulk *bulk);
 
-/* The end of the target in a batch of duel->size bytes at a time: the exposed
- * memory, or what the control has in its place. The caller's is its room. */
+/* Fills and verifies the two ends of a batch of duel->size bytes a transfer:
+ * the caller's room, and `far`, which is the exposed memory or the
+ * control's. */
 void bulk_fill(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 void bulk_verify(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 
-/* Transfers in a batch: a few milliseconds, and twice the window; and before
- * its clock starts: what is long is warm in its middle. */
+/* Transfers in a batch: a few milliseconds, and at least twice the window. And
+ * transfers to warm up: none for long ones, which warm up by themselves. */
 unsigned bulk_calls(size_t size, unsigned window);
 unsigned bulk_warm(size_t size);
 
@@ -98,16 +98,16 @@ double bulk_round(struct pair *pair, struct duel *duel);
     "MPI_Rget (pull), or MPI_Put and MPI_Win_flush (push), of the same size, " \
     "as many in flight, in a dynamic window to which the same memory is "      \
     "attached; the target in MPI_Barrier"
-/* In bulk->window; bulk->end is the memory of that. */
+/* In bulk->window, over the memory bulk->end. */
 double bulk_window(struct pair *pair, struct duel *duel);
 
-/* One system call for each. */
+/* One system call for each transfer. */
 #define BULK_CROSS_TEXT                                                        \
     "bare process_vm_readv (pull) or process_vm_writev (push) of that size "   \
     "between the same buffers of the same processes"
 double bulk_cross(struct pair *pair, struct duel *duel);
-/* Both ranks: what bulk_cross() needs. Without bulk->far_pid, and with a line
- * why, when one process may not reach into the other. */
+/* By both ranks: prepares bulk_cross(). bulk->far_pid stays 0, with a line why,
+ * if one process may not access the other. */
 void bulk_cross_init(struct pair *pair, struct bulk *bulk);
 
 /* If bulk->like is shared. */

@@ -2,10 +2,10 @@
 /* The controls of bulk data: messages of MPI, its one-sided operations, and
  * what a node does without a library: the kernel, memcpy.
  *
- * A pull in a window is over when its request is, and the next one takes its
- * place. The request of a put says nothing of the target; so puts go out in
- * groups, as many as may be in flight, and a flush ends each. The target waits
- * in a barrier, where MPI serves it as it does ours in HG_Progress(). */
+ * A pull in a window ends with its request, and the next pull takes its place.
+ * The request of a put says nothing of the target; so puts go out in groups, as
+ * many as may be in flight, and a flush ends each group. The target waits in a
+ * barrier, where MPI serves it as it serves our target in HG_Progress(). */
 #include "jobs/bench/raw/bulk.h"
 
 #include <errno.h>
@@ -19,12 +19,12 @@
 
 enum { TAG = 4, TARGET = 1 };
 
-/* A batch of `once` by the caller alone, with its bytes. */
+/* A batch of `once` by the caller alone; fills and verifies the bytes. */
 static double caller_batch(struct pair *pair, struct duel *duel,
     unsigned char *far, void (*once)(struct pair *pair, void *arg))
 {
     const struct bulk *bulk = duel->arg;
-    struct duel single = *duel; /* whatever the window of the other side */
+    struct duel single = *duel; /* not in the window of the other side */
     double elapsed_us = 0.0;
 
     single.window = 1;
@@ -35,7 +35,7 @@ static double caller_batch(struct pair *pair, struct duel *duel,
     return elapsed_us;
 }
 
-/* All of it; the kernel may stop in the middle. 0, or errno. */
+/* Moves all bytes; the kernel may stop in the middle. 0, or errno. */
 static int cross_once(const struct bulk *bulk, unsigned char *near, size_t len)
 {
     uint64_t far = bulk->far_address;
@@ -81,7 +81,7 @@ void bulk_cross_init(struct pair *pair, struct bulk *bulk)
     int target = pair->is_target ? pair->rank : 0;
     int err = 0;
 
-    /* For kernels that let relatives only, as Yama does. */
+    /* For kernels that allow access to relatives only (Yama). */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     MPI_Allreduce(MPI_IN_PLACE, &target, 1, MPI_INT, MPI_MAX, pair->comm);
     MPI_Bcast(place, 2, MPI_UINT64_T, target, pair->comm);
@@ -137,20 +137,20 @@ static void message(
             buf, (int)len, MPI_BYTE, other, TAG, pair->comm, MPI_STATUS_IGNORE);
 }
 
-/* Of the two ranks, in a stream. */
+/* Does this rank send the stream? */
 static bool is_sender(const struct pair *pair, const struct bulk *bulk)
 {
     return bulk->is_push == (pair->rank == 0);
 }
 
-/* Rank 1's end of the stream is the same also where it is no target. */
+/* Rank 0's room, or rank 1's end, even if rank 1 is no target (over self). */
 static unsigned char *stream_end(
     const struct pair *pair, const struct bulk *bulk)
 {
     return pair->rank == 0 ? pair->room : bulk->end;
 }
 
-/* The offset of the `i`th, in the room and in the window. */
+/* The offset of operation `i`, in the room and in the window. */
 static size_t place_of(const struct duel *duel, unsigned i)
 {
     return (size_t)(i % duel->window) * duel->size;
@@ -159,8 +159,8 @@ static size_t place_of(const struct duel *duel, unsigned i)
 typedef void (*post_fn)(struct pair *pair, const struct duel *duel, unsigned i,
     MPI_Request *ret_request);
 
-/* Operations in flight, each of which takes the place of the one whose turn it
- * is to end. */
+/* Runs operations in flight; the next one takes the place of the oldest when
+ * that one has ended. */
 static void ring_run(struct pair *pair, const struct duel *duel, post_fn post,
     unsigned calls, double *samples)
 {
@@ -206,10 +206,10 @@ static double stream_run(
     unsigned char byte = 0;
     double start_us = clock_now_us();
 
-    /* Rank 0 says that its clock runs. */
+    /* Rank 0 tells rank 1 that its clock runs. */
     message(pair, pair->rank == 0, &byte, 1);
     ring_run(pair, duel, stream_post, calls, samples);
-    /* A push is over when the bytes are there: the last message says so. */
+    /* A push ends when the bytes are at rank 1: a last message tells. */
     if (bulk->is_push)
         message(pair, pair->rank == 1, &byte, 1);
     return clock_now_us() - start_us;

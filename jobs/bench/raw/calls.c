@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls as batches: ours, and those by plain MPI, over a communicator that the
- * library leaves alone. */
+/* Batches of calls: ours, and calls by plain MPI, over a communicator that the
+ * library does not use. */
 #include "jobs/bench/raw/calls.h"
 
 #include <string.h>
@@ -10,12 +10,12 @@
 enum {
     BACK_LEN = 8,
     TAG_TRIP = 1,
-    TAG_ANSWER = 300, /* and one more for each place of the window */
+    TAG_ANSWER = 300, /* + the place in the window */
     CHECK_EVERY = 16,
 };
 
-/* A handle is used again and again, as a program in a hurry does. The target
- * checks the bytes of the last call when the clock has stopped. */
+/* A handle is used again and again, as a fast program does. The target checks
+ * the bytes of the last call when the clock has stopped. */
 struct trip {
     hg_handle_t handle;
     void *input;
@@ -37,8 +37,8 @@ static void call_once(struct pair *pair, void *arg)
             pair, "%u bytes came back instead of %u", output.len, trip->wanted);
 }
 
-/* A batch of trips by calls of `id`, with `in` bytes there. If both are one,
- * the landing has what came back. */
+/* A batch of trips by calls of `id`, with `in` bytes of input. If caller and
+ * target are one process, the landing has the output. */
 static double trips_run(struct pair *pair, struct duel *duel, struct trip *trip,
     hg_id_t id, size_t in)
 {
@@ -103,8 +103,8 @@ double calls_rate(struct pair *pair, struct duel *duel)
     return calls_flight(pair, duel, pair->null_id, flight_null);
 }
 
-/* NOTE(gcc 12): it takes the constant for the address of an array, and warns;
- * so it must not see what this is. */
+/* NOTE(gcc 12): gcc takes the constant for the address of an array, and warns;
+ * volatile hides the value from gcc. */
 static MPI_Status *volatile no_statuses = MPI_STATUSES_IGNORE;
 
 unsigned mpi_serve_places(const struct pair *pair, unsigned window)
@@ -316,7 +316,7 @@ void mpi_calls_close(struct mpi_calls *calls)
         calls->serve.pair, calls->serve.comm, calls->asked, calls->served);
 }
 
-/* One round trip, seen from either rank. */
+/* One round trip, run by both ranks. */
 static void trip_once(struct pair *pair, void *arg)
 {
     const struct calls_echo *lens = arg;

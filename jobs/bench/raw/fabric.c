@@ -2,10 +2,10 @@
 /* The control over bare libfabric: a round trip of messages, calls with several
  * in flight, reads and writes.
  *
- * Opened as the class's driver does, on the same host address, but with nothing
- * to sleep on. Libfabric is loaded when it is needed, because it is large, and
- * other benchmarks measure memory. Receives are posted before what they wait
- * for is asked for, and short messages are injected. */
+ * The control opens libfabric as the class's driver does, on the same host
+ * address, but with nothing to sleep on. Libfabric is loaded when needed, as it
+ * is large, and other benchmarks measure memory. Each receive is posted before
+ * its message is asked for, and short messages are injected. */
 #include "jobs/bench/raw/fabric.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@
 
 enum {
     BATCH = 16, /* completions that are read at once */
-    /* Ended operations that nobody has taken yet: all there can be. */
+    /* Ended operations that were not taken yet: the most possible. */
     ENDED_MAX = 4 * OPTIONS_WINDOW_MAX,
     ADDR_CAP = 256,
     TEXT_CAP = 512,
@@ -37,13 +37,13 @@ enum {
     TAG_PONG = 2,
     TAG_STOP = 3,
     TAG_REQUEST = 100,
-    TAG_REPLY = 101, /* and one more for each place in the window */
+    TAG_REPLY = 101, /* + the place in the window */
 };
 
 /* One operation, in flight or not. The provider may use the context. */
 struct fabric_op {
     struct fi_context2 context;
-    bool is_send;  /* its end is only looked at before it is used again */
+    bool is_send;  /* completes unnoticed until its next use */
     bool is_going; /* in flight */
     unsigned place;
 };
@@ -56,8 +56,8 @@ struct fabric_lane {
     struct head out;
 };
 
-/* Memory that libfabric knows: of the pair, as long as it stays there; rank 1's
- * of the last bulk; and the lanes. */
+/* Memory that is registered: of the pair, while it stays in place; of rank 1,
+ * for the last bulk; and the lanes. */
 enum { ROOM, LANDING, END, OWN, MEMORIES };
 
 struct fabric_memory {
@@ -77,8 +77,8 @@ struct fabric {
     struct fid_ep *ep;
     fi_addr_t peer;
     uint64_t next_key;
-    const struct duel *duel; /* of bulk data, as the next */
-    uint64_t far[2];         /* rank 1's memory: its address, and key */
+    const struct duel *duel; /* of bulk data */
+    uint64_t far[2];         /* of bulk data: rank 1's address and key */
     struct fabric_memory memories[MEMORIES];
     struct fabric_lane lanes[OPTIONS_WINDOW_MAX];
     struct fabric_op *ended[ENDED_MAX];
@@ -86,7 +86,7 @@ struct fabric {
     unsigned taken_count;
 };
 
-/* The functions of libfabric; all others are reached through its objects. */
+/* Functions of libfabric that are symbols; all others are in its objects. */
 static struct {
     int (*getinfo)(uint32_t version, const char *node, const char *service,
         uint64_t flags, const struct fi_info *hints, struct fi_info **info);
@@ -270,8 +270,8 @@ static void fabric_settle(struct fabric *fabric, const struct fabric_op *op)
         fabric_look(fabric);
 }
 
-/* Should the post that returned that code be tried again? Then it has looked
- * for news. */
+/* Should the post that returned `code` be repeated? If so, this function has
+ * read completions. */
 static bool is_again(struct fabric *fabric, ssize_t code)
 {
     if (code == -FI_EAGAIN)
@@ -351,7 +351,7 @@ void fabric_open(struct pair *pair)
     pair->fabric_close = fabric_close;
 }
 
-/* With the memory of the pair. */
+/* The control of the pair, with the pair's memory registered. */
 static struct fabric *fabric_of(struct pair *pair)
 {
     if (pair->fabric == NULL)
@@ -363,7 +363,7 @@ static struct fabric *fabric_of(struct pair *pair)
     return pair->fabric;
 }
 
-/* Rank 1: there is room for the next ping. */
+/* Rank 1: posts the receive of the next ping. */
 static void ping_await(struct fabric *fabric, size_t len)
 {
     fabric_receive(fabric, &fabric->lanes[0].receive,
@@ -452,7 +452,7 @@ double fabric_rate(struct pair *pair, struct duel *duel)
 
         fabric_settle(fabric, &out->send);
         out->out = head;
-        /* One more receive, while there is more to come. */
+        /* Posts a further receive, while more requests will come. */
         if (i + window < calls)
             lane_receive(fabric, lane, TAG_REQUEST);
         lane_send(fabric, out, TAG_REPLY + head.place);
@@ -517,7 +517,7 @@ double fabric_bulk(struct pair *pair, struct duel *duel)
         lane_send(fabric, lane, TAG_STOP);
         fabric_settle(fabric, &lane->send);
     } else {
-        /* Moves the provider along until it is told to stop. */
+        /* Makes progress until rank 0 sends a stop. */
         (void)fabric_take(fabric);
     }
     bulk_verify(pair, duel, bulk, far);

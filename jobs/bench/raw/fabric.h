@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Controls by plain libfabric calls of the same two ranks, over the stack of
- * providers that the class uses. */
+/* Controls by plain calls of libfabric between the same two ranks, over the
+ * stack of providers that the class uses. */
 #ifndef BENCH_FABRIC_H
 #define BENCH_FABRIC_H
 
 #include "jobs/bench/frame/duel.h"
 
-/* Does libfabric carry the calls? The batches below are only for pairs of which
- * this is true. */
+/* Does libfabric carry the calls? If not, the batches below must not be run. */
 bool fabric_is_way(const struct pair *pair);
-/* By both ranks: opens the control of the pair now and not in its first batch.
- */
+/* By both ranks: opens the control now, instead of in its first batch. */
 void fabric_open(struct pair *pair);
-/* By pair_close(), or by the rank that called fabric_open(); NULL is fine. */
+/* Called by pair_close(), or after fabric_open(). Accepts NULL. */
 void fabric_close(struct fabric *fabric);
 
 #define FABRIC_TRIP_TEXT                                                       \

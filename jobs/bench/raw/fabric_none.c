@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replacement of the control over libfabric in builds without its driver, where
- * no class is carried by it. */
+/* Replacement of the control over libfabric in builds without the driver, in
+ * which libfabric carries no class. */
 #include "jobs/bench/raw/fabric.h"
 
 bool fabric_is_way(const struct pair *pair)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Wake-ups by the kernel of two processes, one after the other.
  *
- * They get their descriptors by a socket, as an eventfd cannot be opened under
- * /proc. Its name is in no directory: the kernel makes one up, and it ends with
- * the socket. */
+ * The ranks pass descriptors over a socket, as an eventfd cannot be opened
+ * under /proc. The name of the socket is in no directory: the kernel chooses
+ * the name, which ends with the socket. */
 #include "jobs/bench/raw/wakeup.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 int hand_over(const struct pair *pair, int fd)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    socklen_t len = sizeof(name); /* the bytes behind the name are part of it */
+    socklen_t len = sizeof(name); /* bytes after the name would belong to it */
     char byte = 0;
     struct iovec iov = {&byte, 1};
     union {
@@ -60,7 +60,7 @@ int hand_over(const struct pair *pair, int fd)
     return fd;
 }
 
-/* Both eventfds are rank 1's, and so the same for either rank. */
+/* Rank 1 creates both eventfds, so that both ranks share them. */
 void wakeup_open(const struct pair *pair, struct wakeup *ret_wakeup)
 {
     struct epoll_event wanted = {.events = EPOLLIN};
@@ -115,6 +115,6 @@ double wakeup_batch(struct pair *pair, struct duel *duel)
     struct duel answers = *duel;
 
     if (pair->rank == 1)
-        answers.rest_us = 0; /* it sleeps until it is woken */
+        answers.rest_us = 0; /* rank 1 sleeps until it is woken */
     return duel_each(pair, &answers, wakeup_trip, duel->arg);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wake-ups by the kernel of two processes, one after the other; and the way by
- * which they get a descriptor in common. */
+/* Wake-ups of two processes by the kernel, in turn; and a way to pass a
+ * descriptor between these. */
 #ifndef BENCH_WAKEUP_H
 #define BENCH_WAKEUP_H
 
 #include "jobs/bench/frame/duel.h"
 
-/* By both ranks of one machine: rank 1 gives `fd`, which stays its own and is
- * returned; rank 0 gets one more of the same, to be closed by it, or -1 where
- * there is no way between the two. */
+/* By both ranks of one machine: rank 1 gives `fd`, keeps it, and gets it back;
+ * rank 0 gets a duplicate, which the caller closes, or -1 if descriptors cannot
+ * be passed. */
 int hand_over(const struct pair *pair, int fd);
 
 #define EVENT_TEXT                                                             \
@@ -22,10 +22,10 @@ struct wakeup {
     int epoll; /* of `in` */
 };
 
-/* By both ranks of one machine; ends the job when it cannot. */
+/* By both ranks of one machine; ends the job on an error. */
 void wakeup_open(const struct pair *pair, struct wakeup *ret_wakeup);
 void wakeup_close(struct wakeup *wakeup);
-/* A batch: a wake-up there and back. duel->arg is a struct wakeup. */
+/* A batch of wake-ups, there and back. duel->arg is a struct wakeup. */
 double wakeup_batch(struct pair *pair, struct duel *duel);
 
 #endif

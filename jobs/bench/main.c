@@ -22,7 +22,7 @@ static const struct bench {
     const char *help;
 } benches[] = {
     {"latency", bench_latency, true, BENCH_OF_TWO,
-        "null calls, 8 B to 64 KiB of input, twice what fits"},
+        "null calls; input of 8 B to 64 KiB; twice what fits"},
     {"rate", bench_rate, true, BENCH_OF_TWO,
         "null calls a second, 1 to 64 in flight"},
     {"bulk", bench_bulk, true, BENCH_OF_TWO,
@@ -30,11 +30,11 @@ static const struct bench {
     {"onecore", bench_onecore, true, BENCH_OF_TWO,
         "null calls between two ranks on one core"},
     {"idle", bench_idle, true, BENCH_OF_TWO,
-        "what a rank takes of a core that waits"},
+        "what a waiting rank takes of a core"},
     {"overlap", bench_overlap, true, BENCH_OF_TWO,
         "calls to a rank that computes, and what its progress thread takes"},
     {"placement", bench_placement, true, BENCH_FIRST,
-        "what the library chooses beside what one can ask for"},
+        "the library's choice beside all that can be asked for"},
     {"controls", bench_controls, true, BENCH_FIRST,
         "what the machine gives without the library"},
     {"wake", bench_wake, true, BENCH_OF_TWO,
@@ -65,7 +65,7 @@ static void usage(FILE *stream)
     fputs("  all            all of these but count\n\n", stream);
     options_print(stream);
     fputs("\nRanks beyond two take part in the benchmarks of all ranks, and "
-          "sleep else.\n",
+          "sleep otherwise.\n",
         stream);
 }
 
@@ -97,7 +97,7 @@ static void place_tell(struct pair *pair, const struct place *place)
         place->cores[0], place->cores[1]);
     if (pair->rank == 0 && !is_placed &&
         strcmp(pair->options->bench, "count") != 0)
-        report_warn("the ranks share cores: expect figures that say little");
+        report_warn("the ranks share cores: their figures say little");
 }
 
 static void bench_run(struct pair *pair, unsigned number)
@@ -238,8 +238,8 @@ static bool size_is_right(int rank, int size)
 {
     if (rank == 0 && size == 1)
         fputs("amalgam_bench: measures between 2 ranks, and this is 1: start "
-              "it with -n 2; if it was, by the mpiexec or the --mpi (srun "
-              "--mpi=list) of the MPI that it was built with\n",
+              "it with -n 2; if you did, use the mpiexec or srun --mpi (see "
+              "srun --mpi=list) of the MPI that it was built with\n",
             stderr);
     else if (rank == 0 && size % 2 != 0)
         fprintf(stderr,

@@ -66,7 +66,7 @@ static struct json_object *file_parse(const char *path)
             line += text[i] == '\n' ? 1 : 0;
         fprintf(stderr, "amalgam_bench: %s:%u: %s\n", path, line,
             error == json_tokener_continue
-                ? "ends before there is anything whole"
+                ? "ends before a complete value of JSON"
                 : json_tokener_error_desc(error));
         json_object_put(root);
         root = NULL;
@@ -108,7 +108,7 @@ static bool row_check(const char *path, size_t number, struct json_object *row)
             continue;
         if (column == NULL && strcmp(key, "ratio") != 0)
             return wrong_say(path, number, key,
-                "is nothing to tell rows by: bench, transport, via, op, size, "
+                "does not identify rows: bench, transport, via, op, size, "
                 "window, threads, ranks, peers, memory, against; and ratio, "
                 "note");
         if (is_text ? !json_object_is_type(value, json_type_string)
@@ -117,13 +117,13 @@ static bool row_check(const char *path, size_t number, struct json_object *row)
                 path, number, key, is_text ? "has to be a text" : AMOUNT);
     }
     return json_object_object_get_ex(row, "ratio", NULL) ||
-           wrong_say(path, number, "ratio", "is not there");
+           wrong_say(path, number, "ratio", "is missing");
 }
 
 static bool root_check(const char *path)
 {
     if (!json_object_is_type(expect.root, json_type_object))
-        return wrong_say(path, 0, "rows", "has to be in an object");
+        return wrong_say(path, 0, "rows", "has to be a member of an object");
     expect.slack = SLACK_USUAL;
     json_object_object_foreach(expect.root, key, value)
     {
@@ -263,7 +263,7 @@ unsigned expect_close(const char *bench, const char *transport, bool is_whole)
     fputs(expect.text, stderr);
     if (expect.unmet == 0)
         fprintf(stderr, "All %zu expectations hold%s.\n", count,
-            is_whole ? "" : ", as far as it went");
+            is_whole ? "" : ", as far as the run went");
     free(expect.text);
     free(expect.were_met);
     json_object_put(expect.root);

@@ -408,7 +408,7 @@ void pair_enter(struct pair *pair)
 {
     pair->context = HG_Context_create(pair->cls);
     if (pair->context == NULL)
-        pair_fail(pair, "HG_Context_create() gave none");
+        pair_fail(pair, "HG_Context_create() failed");
     atomic_store_explicit(&pair->served, 0, memory_order_relaxed);
     pair_barrier(pair);
 }
@@ -581,8 +581,8 @@ void team_join(struct pair *team, const struct pair *like, MPI_Comm comm)
     if (!team->is_oversubscribed)
         return;
     if (team->rank == 0 && !was_said)
-        report_warn("the %d ranks of a job have fewer cores on their machine: "
-                    "rows of more than two tell of shared cores",
+        report_warn("the %d ranks of the job have fewer cores: rows of more "
+                    "than two ranks measure shared cores",
             team->world->size);
     was_said = true;
     snprintf(team->cores, sizeof(team->cores), "shared");

@@ -307,7 +307,7 @@ static void head_fill(const struct options *options, const char *command,
     int len = 0;
 
     head = (struct head){
-        .why = "it was under way, or ended without a word",
+        .why = "the run was under way, or was killed",
         .command = command,
         .bench = options->bench,
         .transport = options->transport == NULL ? "auto" : options->transport,
@@ -441,12 +441,12 @@ static void table_end(void)
 {
     if (report.rows > 0)
         puts("\nratio: ours / control in the row's unit, the median over the "
-             "batches; spread: its\nquartiles. Good is below 1 for us "
-             "(microseconds), KiB and %, above 1 for GB/s and k/s\n(thousands "
-             "a second). !: the control's own figures vary by more than 25 %, "
-             "or the\nhost of the machine took more than 5 % of its cores. "
-             "via: what\ncarried the calls; cores: those of rank 0 and rank 1, "
-             "when they are pinned.\n\nControls, by the same ranks in turn:");
+             "batches; spread: its\nquartiles. A ratio below 1 is good for us "
+             "(microseconds), KiB and %, above 1 for GB/s\nand k/s (thousands "
+             "a second). !: the control's own figures vary by more than 25 %,\n"
+             "or the host of the machine took more than 5 % of its cores. via: "
+             "what carried\nthe calls; cores: those of rank 0 and rank 1, if "
+             "these are pinned.\n\nControls, by the same ranks in turn:");
     for (unsigned i = 0; i < report.control_count; i++)
         printf("  (%u) %s\n", i + 1, report.controls[i]);
     fflush(stdout);

@@ -58,7 +58,7 @@ void guard_step(const char *format, ...)
     va_end(args);
     snprintf(watch.late, sizeof(watch.late),
         "amalgam_bench: rank %d: not done after %u s: %s; is the other rank "
-        "alive? --deadline gives it longer\n",
+        "alive? --deadline allows more time\n",
         watch.rank, watch.deadline_s, what);
     alarm(watch.deadline_s);
 }

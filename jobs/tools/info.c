@@ -106,7 +106,7 @@ static bool class_report(hg_class_t *cls, const struct options *options)
 /* Opens a class and reports on it. All ranks close it, also after errors. */
 static bool info_run(const struct options *options)
 {
-    /* Before any output: only then a process knows its rank. */
+    /* Opened before any output: until then a process does not know its rank. */
     hg_class_t *cls = options->is_job ? ranks_open(options->transport)
                                       : HG_Init(options->transport, HG_TRUE);
     bool is_done = cls != NULL && class_report(cls, options);

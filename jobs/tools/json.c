@@ -39,7 +39,7 @@ static void add(
     json_object_put(value);
 }
 
-/* As put(), but NULL stands for no memory. */
+/* Like put(), but a NULL `value` means that there was no memory. */
 static void put_made(struct doc *doc, struct json_object *object,
     const char *key, struct json_object *value)
 {

@@ -7,7 +7,7 @@
 
 /* A thread of the library on a hardware thread. */
 struct map_mark {
-    char letter; /* 'P'rogress or 'H'andler; lower case on a shared core */
+    char letter; /* 'P': progress thread; 'p': on a shared core */
     uint32_t rank;
 };
 
@@ -15,14 +15,14 @@ struct map_mark {
 struct map_place {
     const struct amg_pu *pu;
     bool is_allowed;
-    uint32_t *ranks; /* bound to it, in ascending order */
+    uint32_t *ranks; /* ranks bound to `pu`, in ascending order */
     uint32_t rank_count;
     struct map_mark *marks;
     uint32_t mark_count;
 };
 
 struct map {
-    struct map_place *places; /* as the machine's pus */
+    struct map_place *places; /* in the order of the machine's pus */
     uint32_t count;
     void *rooms[2];
 };
@@ -31,13 +31,13 @@ struct map {
 bool map_make(struct map *map, const struct report *report);
 void map_fini(struct map *map);
 
-/* Number of hardware threads of the same core, NUMA node or package, from
- * `first` on. */
+/* Number of hardware threads, from `first` on, of the core, NUMA node or
+ * package of `first`. */
 uint32_t map_core_len(const struct map *map, uint32_t first);
 uint32_t map_numa_len(const struct map *map, uint32_t first);
 uint32_t map_package_len(const struct map *map, uint32_t first);
 
-/* The only NUMA node or package near a NIC, and its number; else the node. */
+/* The only NUMA node or package near a NIC, with its number; else the node. */
 enum map_home { MAP_HOME_NODE, MAP_HOME_PACKAGE, MAP_HOME_NUMA };
 enum map_home map_home_of(const struct amg_machine *machine,
     const struct amg_nic *nic, unsigned *ret_number);
@@ -45,7 +45,7 @@ enum map_home map_home_of(const struct amg_machine *machine,
 const char *map_nics(const struct amg_machine *machine, enum map_home home,
     unsigned number, char *ret_text, size_t cap);
 
-/* "0-3,7"; ends in "..." if it is too long. Returns `ret_text`. */
+/* "0-3,7"; ends in "..." if the list is too long. Returns `ret_text`. */
 const char *map_list(
     const uint32_t *numbers, uint32_t count, char *ret_text, size_t cap);
 

@@ -78,7 +78,7 @@ static bool output_first_error(
     struct output *output, char *ret_words, size_t cap)
 {
     static const char mark[] = "error: ";
-    static const char outlet[] = "cls: "; /* that lines of the library have */
+    static const char outlet[] = "cls: "; /* prefix of the library's lines */
     char *start = NULL;
 
     output->text[output->len] = '\0';
@@ -92,8 +92,8 @@ static bool output_first_error(
     return true;
 }
 
-/* Forgets the launcher of this process, so that MPI starts as a job of its own:
- * all trials would share its one connection, which the first closes. */
+/* Removes the variables of the launcher, so that MPI starts as a job of its
+ * own: all trials would share one connection, which the first trial closes. */
 static void launcher_forget(void)
 {
     static const char *const prefixes[] = {"PMI_", "PMI2_", "PMIX_", "PRTE_",
@@ -168,9 +168,9 @@ static bool child_result(
     return false;
 }
 
-/* Tries an init string in a child process, which may crash or hang. True: it
- * can be opened, and `ret_words` is the address; false: it is the reason. Takes
- * at most 30 seconds. */
+/* Tries an init string in a child process, which may crash or hang. True: the
+ * string can be opened, and `ret_words` is the address; false: `ret_words` is
+ * the reason. Takes at most 30 seconds. */
 static bool trial_run(const char *name, char *ret_words, size_t cap)
 {
     static struct output output[2];

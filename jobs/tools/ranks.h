@@ -16,8 +16,8 @@ hg_class_t *ranks_open(const char *transport);
 /* Closes the class, and ends MPI. False: amalgam_finalize() failed. */
 bool ranks_close(hg_class_t *cls);
 
-/* Called by all ranks of the class: fills in its part of the report. False: no
- * memory at rank 0. */
+/* Called by all ranks of the class: fills in what the report has of ranks.
+ * False: no memory at rank 0. */
 bool ranks_learn(struct report *report);
 
 #endif

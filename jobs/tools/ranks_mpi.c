@@ -77,8 +77,8 @@ static void node_own(MPI_Comm node, struct report_node *ret_own)
         (int)sizeof(ret_own->host) - 1, host);
 }
 
-/* Gathers the nodes at rank 0 from the first rank of each. Does nothing if rank
- * 0 has no memory for them. */
+/* Gathers the nodes at rank 0 from the first rank of each node. Does nothing if
+ * rank 0 has no memory for the nodes. */
 static void nodes_learn(struct report *report)
 {
     MPI_Comm node = MPI_COMM_NULL;

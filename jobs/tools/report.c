@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts of the report of amalgam_info.
  *
- * The placement of the other ranks of the node is not sent by them: it is
- * computed by the same pure function that they use. */
+ * The other ranks of the node do not send their placement: rank 0 computes it
+ * by the pure function that they use. */
 #include "report.h"
 
 #include <inttypes.h>

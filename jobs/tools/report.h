@@ -23,13 +23,13 @@ struct report_rank {
     struct amg_cpuset binding;
     uint32_t threads; /* of its program; 0: unknown */
     struct amg_placement placement;
-    /* How its progress thread or its callers wait. */
+    /* How the progress thread or the callers of the rank wait. */
     char wait[REPORT_FIELD_CAP];
 };
 
 struct report_node {
     char host[REPORT_HOST_CAP];
-    uint32_t first; /* the lowest of its ranks */
+    uint32_t first; /* lowest rank of the node */
     uint32_t ranks;
 };
 
@@ -39,8 +39,8 @@ struct report_provider {
     char texts[4][REPORT_FIELD_CAP];
 };
 
-/* Filled in at rank 0; only `rank` is at the others, too. It owns what it
- * points to except the class, the machine and `transport`. */
+/* Complete at rank 0; other ranks have only what ranks_*.c fills in. The report
+ * owns what it points to, except the class, the machine and `transport`. */
 struct report {
     hg_class_t *cls;
     const char *transport;       /* as requested */
@@ -54,7 +54,7 @@ struct report {
     int size;
     const char *thread_level;       /* NULL: not over MPI */
     char library[REPORT_FIELD_CAP]; /* name and version of the MPI */
-    struct report_node *nodes;      /* the one of rank 0 first */
+    struct report_node *nodes;      /* the node of rank 0 first */
     uint32_t node_count;
 
     const struct amg_machine *machine;

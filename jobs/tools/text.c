@@ -53,7 +53,7 @@ static void class_print(const struct report *report)
     if (cls->reason[0] != '\0')
         printf("  bulk data          %s\n", cls->reason);
     printf("  eager limit        input %" PRIu64 ", output %" PRIu64
-           " bytes; longer ones are pulled\n",
+           " bytes; longer ones are pulled, or take a longer message\n",
         HG_Class_get_input_eager_size(cls),
         HG_Class_get_output_eager_size(cls));
     printf("  credits            %" PRIu32 " unanswered calls per peer\n",

@@ -99,8 +99,8 @@ static struct run run_find(
     return other.cores > run.cores ? other : run;
 }
 
-/* Whether the text names caches: where several, but not all cores of a NUMA
- * node share one. */
+/* Whether the text names caches: if several, but not all, cores of a NUMA node
+ * share a cache. */
 static bool are_caches_shown(const struct amg_machine *machine)
 {
     uint32_t count = 1;

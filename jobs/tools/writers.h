@@ -14,12 +14,12 @@ void text_class(const struct report *report, const struct map *map);
  * placement. */
 void text_node(const struct report *report, const struct map *map);
 
-/* Whether this build has it. */
+/* Can this build write JSON? */
 bool json_is_there(void);
 /* Prints the report as one JSON document. False: no memory. */
 bool json_write(const struct report *report);
 
-/* Whether this build has it. */
+/* Can this build write a topology? */
 bool topology_is_there(void);
 /* Writes the node as XML of hwloc, with its ranks and the threads of the
  * library. False: the file is as it was, and the cause was printed. */

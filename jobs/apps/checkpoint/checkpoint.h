@@ -76,11 +76,11 @@ extern struct job job;
 /* sender.c */
 
 /* Collective: rank 0 finds all files and empty directories below `paths`, named
- * as by `cp -r`, and gives the list to all. It reports unreadable ones, and
- * leaves out links, special files and `out_dir`, which it notes. False: some
- * rank has reported why nothing may be sent. */
+ * as by `cp -r`, and sends the list to all ranks. Unreadable files are reported
+ * as errors; links, special files and `out_dir` are left out, with a note.
+ * False: some rank has reported why nothing may be sent. */
 bool list_open(char **paths, int count, const char *out_dir);
-/* On all ranks, also those that do not send. False: reported. */
+/* Called on all ranks, also on those that do not send. False: reported. */
 bool sender_open(void);
 /* Sends what can be sent now. True: all files are sent or have failed. */
 bool sender_step(void);
@@ -90,8 +90,8 @@ void sender_close(void);
 
 /* server.c */
 
-/* Collective: takes `wanted`, or makes a fresh directory where that is NULL.
- * False, on every rank: some rank could not, and has reported it. */
+/* Collective: takes `wanted` or, if this is NULL, makes a new directory. False,
+ * on every rank: some rank could not, and has reported it. */
 bool outdir_open(const char *wanted);
 /* On a server: closes the directory; `is_removed`: with all that is in it. */
 void outdir_close(bool is_removed);
@@ -108,8 +108,8 @@ hg_return_t server_on_part(hg_handle_t handle);
  * still there 10 s later, it removes its partial files and exits at once. */
 void stop_install(void);
 extern volatile sig_atomic_t stop_is_asked;
-/* Watchdog: ends the process the same way, with code 1 and a message, unless
- * this is called again within `seconds`; 0 turns it off. */
+/* Watchdog: ends the process in that way, but with code 1 and a message, unless
+ * stop_watch() is called again within `seconds`; 0 turns the watchdog off. */
 void stop_watch(unsigned seconds);
 
 /* progress.c */

@@ -16,7 +16,7 @@ struct job job = {.depth = 4, .wait_s = 60};
 enum {
     USAGE_CODE = 2,
     WAIT_S_MAX = 86400,
-    PROGRESS_MS = 5, /* between looks at signals, silent ranks and the end */
+    PROGRESS_MS = 5, /* between checks for signals, silent ranks and the end */
     CLOSE_S = 60,    /* for closing; the library itself waits 30 s */
 };
 
@@ -85,8 +85,8 @@ static bool options_read(int argc, char **argv, int *ret_code)
     return is_fine;
 }
 
-/* Collective, up to an error, which is reported. Handlers run within run_loop()
- * alone: a thread of the library would only need locks. */
+/* Collective, up to an error, which is reported. Handlers run only within
+ * run_loop(): with a thread of the library they would need locks. */
 static bool library_open(void)
 {
     struct amalgam_progress_options progress =

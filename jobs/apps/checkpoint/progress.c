@@ -4,8 +4,8 @@
  * Each rank sends its status to rank 0 about ten times a second. Rank 0 replies
  * whether all ranks are done; it delays its reply to a rank that is done until
  * all are, or a tenth of a second has passed. All messages are nonblocking, so
- * ranks detect one that is silent: rank 0 gets no status of it, or, if it is
- * rank 0, the others get no reply. */
+ * a silent rank is detected: rank 0 gets no status of that rank; if rank 0 is
+ * silent, the others get no reply. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum {
     BAR_LEN = 40,
     STATS_STEPS = 16, /* buckets in a power of two */
     STATUS_TAG = 1,
-    SILENT_FACTOR = 2, /* a rank may be silent that much longer than a call */
+    SILENT_FACTOR = 2, /* a rank may be silent so many times job.wait_s */
     NAMED_MAX = 8,     /* silent ranks that get a line of their own */
 };
 
@@ -194,7 +194,7 @@ static bool status_send(double now)
         MPI_Test(&requests[0], &has_come, MPI_STATUS_IGNORE);
     if (!has_come)
         return false;
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* rank 0 has it */
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* rank 0 has the status */
     progress.peers[0].heard_s = now;
     return is_over;
 }
@@ -227,7 +227,7 @@ bool progress_is_silent(void)
         longest_s = fmax(longest_s, now - progress.peers[i].heard_s);
     if (longest_s <= SILENT_FACTOR * job.wait_s)
         return false;
-    /* Others that stopped with it may be a little below the limit. */
+    /* Ranks that stopped at the same time may be a little below the limit. */
     for (int i = 0; i < progress.peer_count; i++) {
         const struct peer *peer = &progress.peers[i];
 

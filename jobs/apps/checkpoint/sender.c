@@ -2,7 +2,7 @@
 /* Files to send: their list, and the sender of a rank.
  *
  * Rank 0 finds the files; all ranks have the same list. A sender has `depth`
- * lanes, each with one file in flight, of which up to FILE_PARTS parts are: one
+ * lanes, each with one file, of which up to FILE_PARTS parts are in flight: one
  * is read while others are pulled. A file that failed is dropped at its server
  * by a call of its own, once the calls in flight are answered. A file must not
  * change while it is read. It is read by pread() and not mapped: if the file
@@ -37,7 +37,7 @@ struct call {
     hg_handle_t handle;
     double start_s;
     bool is_busy;
-    bool is_late; /* canceled; its callback comes */
+    bool is_late; /* canceled; the callback is still to come */
     void *bytes;  /* PART_LEN + 1 of them, from the first use on */
     hg_bulk_t bulk;
 };
@@ -70,8 +70,8 @@ static struct {
     struct call parts[DEPTH_MAX][FILE_PARTS]; /* of the lanes */
 } sender;
 
-/* A file is listed as "SIZE MODE NAME PATH" and a zero byte; NAME is where in
- * the path its name in the output begins. */
+/* A file is listed as "SIZE MODE NAME PATH" and a zero byte; NAME is the offset
+ * in the path at which the name in the output begins. */
 static void entry_add(FILE *file, const FTSENT *found, size_t name)
 {
     const struct stat *status = found->fts_statp;
@@ -309,7 +309,7 @@ static hg_return_t on_reply(const struct hg_cb_info *info)
         HG_Free_output(call->handle, &out);
     }
     if (HG_Bulk_free(call->bulk) != HG_SUCCESS)
-        call->bytes = NULL; /* a late server still reads it: it is not freed */
+        call->bytes = NULL; /* not freed: a late server may still read it */
     call->bulk = HG_BULK_NULL;
     return HG_SUCCESS;
 }

@@ -6,8 +6,9 @@
  * drops it, or the server closes. Memory is bounded: a request waits until one
  * of SLOT_COUNT buffers is free.
  *
- * All partial files stand in a list, so that a signal handler can remove them:
- * it interrupts the only thread, which changes the list by single stores. */
+ * All partial files are in a list, for a signal handler that removes them: the
+ * signal interrupts the only thread, which changes the list by single
+ * stores. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -65,7 +66,7 @@ static struct {
 /* Static, so that it outlives a pull in flight when the server closes. */
 static char buffers[SLOT_COUNT][PART_LEN];
 
-/* Is it relative, without empty, "." and ".." components? */
+/* Is the name relative, without empty, "." and ".." components? */
 static bool name_is_safe(const char *name)
 {
     char path[PATH_MAX];
@@ -167,7 +168,7 @@ static void partial_remove(struct partial *partial)
     free(partial);
 }
 
-/* Gives it its final name, and frees it. On an error nothing is left. */
+/* Renames the file to `name`; frees `partial`. On an error no file is left. */
 static int partial_commit(
     struct partial *partial, const char *name, uint32_t mode)
 {

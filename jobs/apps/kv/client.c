@@ -145,7 +145,7 @@ hg_return_t client_put(
         HG_BULK_READ_ONLY, &moved);
 }
 
-/* The value, if it is small; else only its length. */
+/* Gets the value if it is small; else only its length. */
 static hg_return_t get_small(
     struct client *client, const char *key, void **ret_value, size_t *ret_len)
 {
@@ -158,7 +158,7 @@ static hg_return_t get_small(
     if (ret != HG_SUCCESS)
         return ret;
     ret = (hg_return_t)out.ret;
-    /* The provider sends the length twice; only its own proc bounds either. */
+    /* A reply has two lengths; decoding checks only that of `value`. */
     if (ret == HG_SUCCESS && out.value.len != out.len &&
         out.len <= KV_SMALL_MAX)
         ret = HG_PROTOCOL_ERROR;
@@ -191,7 +191,7 @@ hg_return_t client_get(
             return HG_NOMEM;
         ret = zone_call(client, client->get_zone_id, key, value, cap,
             HG_BULK_WRITE_ONLY, &len);
-        /* Another client has stored a longer one meanwhile. */
+        /* Another client has stored a longer value meanwhile. */
         if (ret == HG_OVERFLOW && len > cap) {
             free(value);
             value = NULL;

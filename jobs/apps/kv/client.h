@@ -21,20 +21,20 @@ struct client {
     hg_id_t add_id;
 };
 
-/* Of an instance of amalgam_margo_init(). */
+/* `mid` is an instance of amalgam_margo_init(). */
 hg_return_t client_open(
     struct client *client, margo_instance_id mid, unsigned providers);
 void client_close(struct client *client);
 
-/* Each returns when it is done; HG_TIMEOUT: the owner does not answer. */
+/* Functions that wait for the owner of a key; HG_TIMEOUT: no answer. */
 
 /* Stores a value for the key. */
 hg_return_t client_put(
     struct client *client, const char *key, const void *value, size_t len);
-/* Its value, which the caller frees by free(). HG_NOENTRY: it has none. */
+/* The value of the key; the caller frees it by free(). HG_NOENTRY: none. */
 hg_return_t client_get(
     struct client *client, const char *key, void **ret_value, size_t *ret_len);
-/* Adds to the 64-bit number with which its value begins. */
+/* Adds to the 64-bit number at the start of the value. */
 hg_return_t client_add(
     struct client *client, const char *key, uint64_t addend, uint64_t *ret_sum);
 

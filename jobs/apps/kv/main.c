@@ -38,9 +38,9 @@ struct run {
 static void usage(FILE *stream)
 {
     fputs("kv [--keys N] [--workers N] [--providers N]\n\n"
-          "  --keys N       of each rank; 60\n"
+          "  --keys N       keys of each rank; 60\n"
           "  --workers N    user-level threads of each rank; 8\n"
-          "  --providers N  of each rank, each with a table of its own; 2\n",
+          "  --providers N  providers of each rank, each with a table; 2\n",
         stream);
 }
 
@@ -116,7 +116,7 @@ static void run_open(struct run *run)
         run_fail("the lock of the workers", "no memory");
 }
 
-/* The instance ends on all ranks together: they serve until then. */
+/* The instance ends on all ranks together: all ranks serve until then. */
 static void run_close(struct run *run)
 {
     ABT_mutex_free(&run->work.lock);

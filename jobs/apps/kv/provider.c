@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handlers of a provider of the hash table.
  *
- * Each handler runs as a user-level thread. It waits for locks and for
- * transfers while others run. It checks the arguments of a client before
- * anything is done: a wrong key or length gets an error in the reply, and
- * changes nothing. */
+ * Each handler runs as a user-level thread: while it waits for locks and
+ * transfers, other threads run. A handler checks the arguments of a client
+ * before it does anything: a wrong key or length gets an error in the reply,
+ * and changes nothing. */
 #include "jobs/apps/kv/provider.h"
 
 #include <stdio.h>
@@ -174,8 +174,8 @@ static void kv_get(hg_handle_t handle)
 }
 DEFINE_MARGO_RPC_HANDLER(kv_get)
 
-/* Pushes the value to the client's memory. It cannot change meanwhile; other
- * readers need not wait. */
+/* Pushes the value to the client's memory. The read lock keeps the value
+ * unchanged meanwhile, and other readers need not wait. */
 static int32_t get_zone(
     hg_handle_t handle, const kv_zone_in_t *in, uint64_t *ret_len)
 {

@@ -32,12 +32,12 @@ void table_fini(struct table *table);
 
 /* The entry of a key; NULL: none. */
 struct entry *table_find(struct table *table, const char *key);
-/* The same, but creates a missing one without a value; NULL: no memory. */
+/* The entry of a key, created without a value if missing; NULL: no memory. */
 struct entry *table_make(struct table *table, const char *key);
 
 /* The entry owns `value`; the previous one is freed. */
 void entry_set(struct entry *entry, void *value, size_t len);
-/* Adds to the number at the start of the value; false: it is too short. */
+/* Adds to the number at the start of the value; false: too short a value. */
 bool entry_add(struct entry *entry, uint64_t addend, uint64_t *ret_sum);
 
 #endif

@@ -28,7 +28,7 @@ hg_return_t hg_proc_kv_bytes_t(hg_proc_t proc, void *data);
 MERCURY_GEN_PROC(kv_put_in_t, ((hg_string_t)(key))((kv_bytes_t)(value)))
 MERCURY_GEN_PROC(kv_put_out_t, ((int32_t)(ret)))
 MERCURY_GEN_PROC(kv_get_in_t, ((hg_string_t)(key)))
-/* Longer than KV_SMALL_MAX: only its length. */
+/* Of a value longer than KV_SMALL_MAX: only its length. */
 MERCURY_GEN_PROC(
     kv_get_out_t, ((int32_t)(ret))((uint64_t)(len))((kv_bytes_t)(value)))
 
@@ -41,7 +41,7 @@ MERCURY_GEN_PROC(kv_zone_out_t, ((int32_t)(ret))((uint64_t)(len)))
 MERCURY_GEN_PROC(kv_add_in_t, ((hg_string_t)(key))((uint64_t)(addend)))
 MERCURY_GEN_PROC(kv_add_out_t, ((int32_t)(ret))((uint64_t)(sum)))
 
-/* Bits of this select the rank of a key, and its provider there. */
+/* Hash of a key: its bits select the rank, and the provider there. */
 uint64_t kv_hash(const char *key);
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { COUNTERS = 4, ADDS = 25, KEY_CAP = 48 };
 
-/* Shorter and longer than the limit of a message, and around it. */
+/* Below, around and above KV_SMALL_MAX. */
 static const size_t lens[] = {
     1, 8, 100, 1000, KV_SMALL_MAX, KV_SMALL_MAX + 1, 5000, 70000, 300001};
 
@@ -106,7 +106,7 @@ static void key_put(struct worker *worker, const char *key, unsigned version)
         wrong_tell(worker, "put", key, ret);
 }
 
-/* Its version must be one of these two. */
+/* Reads a value, whose version must be from `first` to `last`. */
 static void key_check(
     struct worker *worker, const char *key, unsigned first, unsigned last)
 {
@@ -195,7 +195,7 @@ static void change_step(struct worker *worker)
     keys_check(worker, 1, 2);
 }
 
-/* Each worker of each rank r has added r + 1 that many times. */
+/* Each worker of each rank r has added r + 1 to each counter ADDS times. */
 static void counters_check(struct worker *worker)
 {
     const struct work *work = worker->work;
@@ -266,7 +266,7 @@ static bool step_run(struct work *work, void (*step)(struct worker *worker))
         started += is_fine;
     }
     for (unsigned i = 0; i < started; i++)
-        ABT_thread_free(&workers[i].thread); /* joins it first */
+        ABT_thread_free(&workers[i].thread); /* joins the thread first */
     free(workers);
     return is_fine;
 }

@@ -25,20 +25,20 @@ struct work {
     unsigned ranks;
     unsigned keys;    /* of each rank */
     unsigned workers; /* user-level threads of a rank */
-    ABT_pool pool;    /* in which they run */
+    ABT_pool pool;    /* pool of the workers */
     ABT_mutex lock;
     struct work_counts counts;
 };
 
-/* The steps; all ranks end one before any begins the next. Every rank runs
- * each, with all its workers. False: no memory. */
+/* The steps: every rank runs each step with all its workers, and all ranks end
+ * a step before any rank begins the next. False: no memory. */
 
-/* Stores the first version of its own keys; rank 0 the counters, too. */
+/* Stores the first version of this rank's keys; at rank 0 the counters, too. */
 bool work_fill(struct work *work);
-/* Overwrites its own keys, adds to the counters, and meanwhile reads those of
- * all ranks, each in its first or second version. */
+/* Overwrites this rank's keys, adds to the counters, and reads the keys of all
+ * ranks, each in its first or second version. */
 bool work_change(struct work *work);
-/* Reads all: the second version, and the final sums of the counters. */
+/* Reads all keys, in the second version, and the final sums of the counters. */
 bool work_verify(struct work *work);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The file by which a service and its clients find each other.
  *
- * It is written under another name beside its place, and renamed: on one file
- * system a rename happens at once for all hosts, so nobody reads half a line.
- * Hosts that share it by NFS may see it some seconds later. */
+ * The file is written under another name beside its place, and renamed: on one
+ * file system a rename happens at once for all hosts, so no reader finds half a
+ * line. Hosts that share the file by NFS may see it some seconds later. */
 #include "jobs/apps/service/address.h"
 
 #include <errno.h>

@@ -6,22 +6,22 @@
 
 #include <stdbool.h>
 
-/* Names the file. */
+/* Environment variable with the path of the file. */
 #define ADDRESS_VARIABLE "AMALGAM_SERVICE_FILE"
 
 enum { ADDRESS_CAP = 1024 };
 
-/* Writes the file whole, or not at all: who finds it finds all of it. False:
- * stderr has why, and there is no file. */
+/* Writes the file completely, or not at all: a reader never finds a part of it.
+ * False: stderr has why; a file that was there stays. */
 bool address_write(const char *path, const char *address);
 
-/* Waits until the file is there; false after `patience_s` seconds, or if what
- * it holds is no address: stderr has which. */
+/* Waits until the file is there. False: not after `patience_s` seconds, not
+ * readable, or no address in it; stderr has which. */
 bool address_await(
     const char *path, double patience_s, char ret_address[ADDRESS_CAP]);
 
-/* Removes the file, so that nobody calls a service that is gone; but not one
- * that another service has written meanwhile. */
+/* Removes the file, so that no client calls a service that is gone; but not a
+ * file that another service has written meanwhile. */
 void address_remove(const char *path, const char *address);
 
 #endif

@@ -23,24 +23,24 @@ struct service {
     struct sum_server sum;
     const char *path;
     char address[ADDRESS_CAP];
-    sigset_t signals; /* that end it; blocked in all threads */
+    sigset_t signals; /* that end the service; blocked in all threads */
     pthread_t listener;
     atomic_int by; /* the signal that ended it; 0: a client did */
     atomic_bool is_over;
 };
 
 /* Ends the instance at the first signal; from then on the next SIGINT or SIGHUP
- * ends the process, as usual. Not SIGTERM: Slurm and timeout send that more
- * than once, and SIGKILL when they have waited enough. The instance is referred
- * to until this thread was joined. */
+ * ends the process, as usual. Not SIGTERM: Slurm and timeout send SIGTERM more
+ * than once, and SIGKILL when they have waited enough. service_run() holds a
+ * reference to the instance until it has joined this thread. */
 static void *signals_await(void *arg)
 {
     struct service *service = arg;
     int number = 0;
 
     sigwait(&service->signals, &number);
-    /* seq_cst, as all of both: main() tells that it is over and then looks
-     * whether a signal came, so that one of the two sees the other. */
+    /* Dekker, seq_cst: this thread stores `by` and then reads `is_over`; main()
+     * stores `is_over` and then reads `by`. So one sees the other. */
     atomic_store(&service->by, number);
     if (atomic_load(&service->is_over))
         return NULL;
@@ -50,7 +50,7 @@ static void *signals_await(void *arg)
     return NULL;
 }
 
-/* Before there are other threads, so that none of them takes a signal. */
+/* Called before other threads exist, so that none of them takes a signal. */
 static void signals_block(struct service *service)
 {
     sigemptyset(&service->signals);

@@ -4,8 +4,8 @@
  * A class is one use of the library: here over all ranks of the job, each of
  * which can be called by the others. Calls are made and arrive in a context;
  * most programs have one. An address is the destination of a call. An MPI job
- * seldom needs its text, as amalgam_addr_rank() makes it from a rank; but it
- * has one, and parsing that gives the address again.
+ * seldom needs its text, as amalgam_addr_rank() makes an address from a rank;
+ * but each address has a text, and parsing the text gives the address again.
  *
  * Rank 0 serves and the others are its clients, as in all programs that follow;
  * but here is no call yet. */

@@ -7,8 +7,8 @@
  * decode them, and to free what decoding has allocated.
  *
  * Received bytes may be wrong. So decoding trusts no length before it has
- * checked that so many bytes are there, and frees its memory when it fails:
- * then it is not called again to free it.
+ * checked that so many bytes are there, and frees its memory when it fails: the
+ * proc is not called again to free it.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <stdio.h>
@@ -139,7 +139,7 @@ static hg_return_t reverse(hg_handle_t handle)
 }
 
 /* Sends 1, 2, ... `length`. If this does not fit into one message, the library
- * lets the target pull the rest, transparently. */
+ * moves the bytes in another way, transparently. */
 static void call_server(const struct job *job, hg_id_t id, int32_t length)
 {
     hg_handle_t handle = job_create_call(job, id);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handler of the sum, which reads like a plain function.
  *
- * It runs as a user-level thread with its own stack. While it waits - for the
- * numbers, for the reply to leave - other handlers and the progress loop run;
- * no core is blocked. */
+ * The handler runs as a user-level thread with its own stack. While it waits -
+ * for the numbers, for the reply to leave - other handlers and the progress
+ * loop run; no core is blocked. */
 #include "margo_sum.h"
 
 #include <stdlib.h>

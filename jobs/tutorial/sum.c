@@ -24,7 +24,7 @@ static hg_return_t sum(hg_handle_t handle)
     sum_out_t out;
 
     /* Decoding may allocate memory, such as strings, which HG_Free_input()
-     * frees. Here it does not, but the pair belongs together. */
+     * frees. Here it allocates none, but the two calls belong together. */
     job_check(HG_Get_input(handle, &in), "HG_Get_input");
     out.sum = in.x + in.y;
     job_check(HG_Free_input(handle, &in), "HG_Free_input");

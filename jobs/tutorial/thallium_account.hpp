@@ -18,7 +18,7 @@ namespace account_service
 
 namespace tl = thallium;
 
-/* The two that serve. */
+/* The numbers of the two providers. */
 enum : std::uint16_t { SAVINGS = 1, POINTS = 2 };
 
 /* Keeps a balance for each owner. */
@@ -34,7 +34,7 @@ class account : public tl::provider<account>
         return m_balances[owner] += amount;
     }
 
-    /* One that takes the request answers by itself, when it likes. */
+    /* A function that takes the request answers by itself, at any time. */
     void withdraw(const tl::request &req, const std::string &owner, int amount)
     {
         bool is_enough = false;

@@ -3,8 +3,8 @@
  *
  *   thallium_server [TRANSPORT]
  *
- * Writes its address to stdout, for thallium_client, one of which ends it.
- * TRANSPORT is "tcp", or any other of HG_Init(). */
+ * Writes its address to stdout, for clients (thallium_client), one of which
+ * ends the server. TRANSPORT is "tcp", or any other of HG_Init(). */
 #include <cstdlib>
 #include <exception>
 #include <iostream>

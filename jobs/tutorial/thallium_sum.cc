@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls functions of another rank with objects, in C++.
  *
- * Without an address, a message format or a conversion that is written by hand.
- * Rank 0 serves, all others call it; thallium_server.cc and thallium_client.cc
- * do the same without MPI. */
+ * No address, message format or conversion is written by hand. Rank 0 serves,
+ * all others call it; thallium_server.cc and thallium_client.cc do the same
+ * without MPI. */
 #include "thallium_job.hpp"
 #include "thallium_sum.hpp"
 

@@ -47,7 +47,7 @@ inline void serve(tl::engine &engine)
     });
 }
 
-/* Calls all that; prints a line for each. `who` begins the lines. */
+/* Calls these functions; prints a line for each. `who` begins the lines. */
 inline void ask(
     tl::engine &engine, const tl::endpoint &server, const std::string &who)
 {

@@ -63,7 +63,7 @@ inline void serve(tl::engine &engine)
     });
 }
 
-/* Has the table doubled in part, and checks that. */
+/* Has the server double the columns, and checks the whole table. */
 inline void ask(
     tl::engine &engine, const tl::endpoint &server, const std::string &who)
 {

@@ -8,13 +8,13 @@
  * and a vector at the neighbour.
  *
  * In each step a rank offers its edges to its neighbours, by an RPC with the
- * bulk handle. They pull the edge into their halo, and reply. The step may be
- * computed when all neighbours have replied, so that the edges may change
- * again, and all of their edges have arrived.
+ * bulk handle. A neighbour pulls the edge into its halo, and replies. The step
+ * may be computed when all neighbours have replied, so that the edges may
+ * change again, and the edges of all neighbours have arrived.
  *
- * A neighbour may be one step ahead, but never two: it needs an edge of this
- * rank for that. So two arrays that are swapped suffice, and the number of the
- * step selects the one that an edge goes into. */
+ * A neighbour may be one step ahead, but never two, as the second needs an edge
+ * of this rank. So two arrays that are swapped suffice, and the number of the
+ * step selects the array that an edge goes into. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,9 +33,9 @@ MERCURY_GEN_PROC(
 /* One side of the block; the bulk handles are for even and odd steps. */
 struct side {
     int rank;          /* the neighbour, or -1: the grid ends there */
-    hg_handle_t call;  /* to it, reused in each step */
-    hg_bulk_t edge[2]; /* this rank's own cells, which it reads */
-    hg_bulk_t halo[2]; /* space for its cells */
+    hg_handle_t call;  /* to the neighbour, reused in each step */
+    hg_bulk_t edge[2]; /* this rank's cells, which the neighbour reads */
+    hg_bulk_t halo[2]; /* room for the neighbour's cells */
 };
 
 /* This rank's part of the exchange. */
@@ -231,7 +231,7 @@ static void exchange_step(struct exchange *exchange, int step)
     exchange->arrived[step % 2] = 0; /* for the step after the next */
 }
 
-/* Repeats the computation alone, and compares bit by bit, as the sums are the
+/* Repeats the computation alone, and compares exactly, as the additions are the
  * same. */
 static void result_compare(const struct exchange *exchange)
 {
@@ -252,7 +252,7 @@ static void result_compare(const struct exchange *exchange)
 
 /* Lets handlers run only within job_wait(). In each step a rank waits for its
  * neighbours anyway: a thread of the library would have to pass every edge to
- * it, and their common counters would need a lock. */
+ * the waiting thread, and their common counters would need a lock. */
 static void threads_refuse(const struct job *job)
 {
     struct amalgam_progress_options options =

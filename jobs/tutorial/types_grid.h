@@ -26,7 +26,7 @@ void block_destroy(struct block *block);
  * `now` and `next` are swapped. */
 void block_step(struct block *block);
 
-/* Does it equal its part of `all`, the whole grid as one block? */
+/* Does the block equal its part of `all`, the whole grid as one block? */
 int block_is_part(const struct block *block, const struct block *all);
 
 #endif

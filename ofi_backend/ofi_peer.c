@@ -17,7 +17,7 @@
  * peers. A peer that this process sends to, or waits for, is watched: a wheel
  * of 16 lists has the peer in the list of the tick that checks the peer next.
  * That is the next tick while messages to the peer are unsent, else one within
- * a second while operations wait for the peer. Other peers are in `resting`: a
+ * a second while operations wait for the peer. Idle peers are in `resting`: a
  * tick checks each minute whether their processes are gone, but checks no ranks
  * of this job, as the end of a rank ends the job.
  *

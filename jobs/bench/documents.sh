@@ -27,7 +27,7 @@ need_tools() {
 check_document() {
     local file=$1 wrong
     [ -f "$file" ] && [ -r "$file" ] || give_up 2 "cannot read $file"
-    # The place is the parser's to know: "... at line 3, column 14".
+    # The parser's message has the place: "... at line 3, column 14".
     wrong=$(jq -s empty "$file" 2>&1) || give_up 2 "$file: no JSON: ${wrong#jq: }"
     wrong=$(jq -r -s 'if length != 1 then
             "holds \(length) values instead of one document"

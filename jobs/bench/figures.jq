@@ -24,8 +24,8 @@ def rate_figures:
             ours(in_flight; .threads; 0.001) +
             controls(in_flight; .threads; 0.001)));
 
-# What the bench `controls` measured of the memory and of MPI, where the rows of
-# this array do not stand beside that already.
+# What the benchmark `controls` measured of memory and MPI, unless the rows of
+# this array have that control already.
 def limits($all; $op; $memory):
     (map(.against) | unique) as $have |
     (if $memory == "library" then {copy_mapped: "memcpy", copy_to_mapped: "memcpy"}
@@ -42,7 +42,7 @@ def limits($all; $op; $memory):
 def widest(key):
     group_by(key) | map((map(.window) | max) as $w | map(select(.window == $w))[]);
 
-# Rows of bulk, and of the controls of the same machines, wherever these are.
+# Rows of bulk, and of the controls of the same machines, in any document.
 def bulk_rows:
     . as $docs | only("bulk") | named | . as $bulk | all_rows +
         [$docs | only("controls")[] | .doc.machine.host as $host | .doc.rows[] as $row |
@@ -82,8 +82,8 @@ def overlap_figure:
             dots("work beside a progress thread"; "time of the work [µs]";
                 "with progress thread")));
 
-# From all ranks to one, by what each has in flight; of several documents, null
-# calls only. The rate of large inputs is told in GB/s.
+# From all ranks to one rank, by the window; of several documents, null calls
+# only. The rate of large inputs is in GB/s.
 def incast_figure:
     rows_of("incast") | map(select(.op == "incast" or .op == "incast_fair")) |
     are_several as $several |
@@ -103,8 +103,8 @@ def incast_figure:
         (of("incast"; "incast_fair") |
             part("fairness"; "1: all ranks get as much done")));
 
-# Memory beside what a process had before says little: ours alone is drawn.
-# By the number of ranks; one number alone is no curve, and stands in the table.
+# Of memory only our value is drawn: the control, what a process had before, says
+# little. The x axis has the number of ranks; one number alone makes no curve.
 def scale_figure:
     only("scale") | named(true) | all_rows |
     select((map(.ranks) | unique | length) > 1) |
@@ -134,7 +134,7 @@ def figures:
         bulk_small_figure, overlap_figure, incast_figure, histogram_figure,
         scale_figure];
 
-# Each with what it says below its title.
+# Each figure with the text below its title.
 def figures_told:
     . as $docs | figures | map(. as $f |
         . + {note: ($docs | note($f.name | split("-")[0]))});

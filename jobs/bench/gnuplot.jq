@@ -2,9 +2,9 @@
 # Turns one figure of figures.jq into commands for gnuplot, which is called
 # with the terminal, svg or png, and the file to write.
 #
-# Whatever comes from a document reaches gnuplot as a number or in single
-# quotes, between which it neither expands nor executes anything; quotes in it
-# become apostrophes, since gnuplot takes not all that are doubled.
+# Data of a document reach gnuplot as numbers or in single quotes, in which
+# gnuplot neither expands nor executes anything; quotes in the text become
+# apostrophes, since gnuplot does not accept all doubled quotes.
 
 def quoted: "'" + (tostring | gsub("[\\x00-\\x1f]"; " ") | gsub("'"; "’")) + "'";
 
@@ -18,7 +18,7 @@ def size_word:
 def xs: [.series[].points[].x];
 def ys: [.series[].points[] | .y, (.lo, .hi | numbers | select(. > 0))];
 
-# A logarithm has no zero: what is of no size stands left of the smallest.
+# A logarithm has no zero: size 0 is drawn left of the smallest size.
 def zero_place: [xs[] | select(. > 0)] | if length == 0 then 1 else min / 2 end;
 
 # Powers of $step between the smallest and the largest x, as "'word' place".
@@ -28,7 +28,7 @@ def powers($step; word):
     [1 | while(. <= $high * 1.01; . * $step) | select(. >= $low * 0.99) |
         "\(word | quoted) \(.)"];
 
-# The same, so many that there is room for all.
+# These powers, with a step so large that there is room for all.
 def tics($room; word):
     . as $panel | [2, 4, 8, 16, 64, 256] |
     map(. as $step | $panel | powers($step; word)) |

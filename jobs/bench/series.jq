@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes lines of the rows of documents, which are an array of {file, doc}.
 #
-# A panel has series, and a series points {x, y, lo, hi, noisy}. Of several
-# measurements of one point the median is drawn: our transfers are measured
-# once beside each control, and MPI's once in each run on the same machine.
+# A panel has series, and a series has points {x, y, lo, hi, noisy}. If a point
+# was measured several times, the median is drawn: our transfers are measured
+# once with each control, and MPI's once in each run on the same machine.
 
 def median:
     sort | if length == 0 then null
@@ -15,9 +15,9 @@ def text: if . == null or . == "" then "default" else tostring end;
 # Does the word differ between the documents of this array?
 def differs(word): map(.doc | word | text) | unique | length > 1;
 
-# Each document with the name of our series and that of the controls' origin,
-# which tell as much as differs. Where the number of ranks is an axis, documents
-# that differ in nothing else have the same lines.
+# Each document with the name of our series, and of the origin of the controls;
+# the names tell what differs between the documents. If the number of ranks is an
+# axis, documents that differ in nothing else share their lines.
 def named($has_ranks_axis):
     differs(.run.transport) as $transport | differs(.machine.host) as $host |
     differs(.versions.amalgam) as $version | differs(.run.nodes) as $nodes |
@@ -34,7 +34,7 @@ def named($has_ranks_axis):
     if $has_ranks_axis then
         map(.who) as $names | map(. as $d | . + {order: ($names | index($d.who))})
     else
-        # What is still alike differs in the file at least.
+        # Names that are still equal get the name of the file.
         to_entries | map(.key as $i | .value |
             if .who as $who | any($alike[]; . == $who)
             then .who += " (\(.file))" | .origin = .who else . end |
@@ -54,7 +54,7 @@ def all_rows:
 
 def rows_of($bench): only($bench) | named | all_rows;
 
-# Do they come from several documents, so that there is room for few lines each?
+# Do the rows come from several documents, so that each gets few lines?
 def are_several: map(.order) | unique | length > 1;
 
 # The line through the rows of this array.
@@ -70,8 +70,8 @@ def lines(key; name; $kind; x; y; lo; hi):
     map((.[0] | name) as $name |
         line($name; $kind; x; y; lo; hi));
 
-# The same of ours and of the controls: `more` tells lines of one document
-# apart, $scale leads to the axis's unit.
+# Lines of our values and of the controls: `more` tells lines of one document
+# apart, $scale converts to the unit of the axis.
 def ours(more; x; $scale):
     lines([.order, more]; ["Amalgam " + .who, more | strings | select(. != "")]
         | join(", "); "ours"; x; .value * $scale; null; null);

@@ -2,8 +2,8 @@
 # Makes a table in Markdown of documents: an array of {file, doc} becomes lines.
 include "series";
 
-# What the table tells, in its order. Members that a choice does not have are
-# not looked at; a row that the documents do not have is left out.
+# The rows of the table, in order. A choice selects rows by the members that it
+# has; a choice without a row in the documents is left out.
 def choices: [
     {what: "call with two ints there and back", bench: "latency", op: "rpc_ints"},
     {what: "the same, by hg_request_wait", bench: "latency", op: "rpc_ints_request"},
@@ -35,7 +35,7 @@ def choices: [
     {what: "call by Thallium, std::vector of 4 KiB", bench: "margo", op: "thallium_call", size: 4096},
     {what: "pull of 64 KiB by a handler", bench: "margo", op: "margo_pull", size: 65536}];
 
-# Three digits that count.
+# Three significant digits.
 def digits:
     if . == null then "" elif . == 0 then "0"
     else (fabs | log10 | floor) as $n |
@@ -47,7 +47,7 @@ def with_unit($unit):
     elif $unit == "k/s" and . >= 1000 then "\(. / 1000 | digits) M/s"
     else "\(digits) \($unit)" end;
 
-# Of the notes of the figures, the one that says most.
+# The longest of the notes of the figures.
 def notes: . as $docs | [choices[].bench] | unique |
     map(. as $bench | $docs | note($bench)) | max_by(length);
 
@@ -60,7 +60,7 @@ def chosen($choice):
 
 def table_lines:
     named | . as $docs | all_rows |
-    # Of transfers, those with the most in flight.
+    # Of each choice, the row with the most in flight.
     . as $rows | [choices[] | .what as $what | . as $choice | $rows |
         chosen($choice) | group_by([.order, .against])[] |
         (map(.window) | max) as $window | map(select(.window == $window))[0] |

@@ -6,9 +6,8 @@
  * drops it, or the server closes. Memory is bounded: a request waits until one
  * of SLOT_COUNT buffers is free.
  *
- * All partial files are in a list, for a signal handler that removes them: the
- * signal interrupts the only thread, which changes the list by single
- * stores. */
+ * A signal handler removes all partial files, which are in a list: the handler
+ * interrupts the only thread, which changes the list by single stores. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <errno.h>

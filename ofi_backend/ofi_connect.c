@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections to peers: first contact, messages that wait for it, and loss.
+/* Connections to peers: first contact, waiting messages, and loss.
  *
  *   origin                                       target
  *   CONNECT (address, incarnation, token) -->

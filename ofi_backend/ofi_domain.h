@@ -161,13 +161,13 @@ struct amg_peer {
         uint8_t extensions;    /* of the deadline of the first CONNECT */
         unsigned connect_tick; /* when our last CONNECT left */
         uint64_t deadline_ns;  /* when to give up a peer that is waited for */
-        uint64_t retry_ns;     /* no CONNECT or ACCEPT before this; 0: now */
+        uint64_t retry_ns;     /* no CONNECT or ACCEPT before then; 0: now */
     } conn;
     struct {                   /* ofi_msg.c */
         uint16_t limit;        /* most requests that the peer takes at once */
         uint16_t first;        /* our credits at the peer from the start */
         uint32_t open;         /* unanswered, unreleased requests of the peer */
-        uint32_t open_longs;   /* long ones among `open` */
+        uint32_t open_longs;   /* long requests among `open` */
         uint16_t long_limit;   /* long requests that the peer takes at once */
         uint16_t longs;        /* our long requests, from get_long_buf() on */
         uint16_t long_oneways; /* in `longs` until all credits are back */
@@ -319,7 +319,7 @@ struct amg_ofi_domain {
         bool wants_receive;      /* a buffer was not posted for lack of room */
     } in;
     struct { /* ofi_send.c: buffers for messages that leave */
-        struct amg_link *free[2]; /* singly linked; [1]: the long ones */
+        struct amg_link *free[2]; /* singly linked; [1]: long msgbufs */
         struct amg_ofi_block *blocks;
         size_t count;
         struct amg_list in_flight;
@@ -347,7 +347,7 @@ struct amg_ofi_domain {
     } mems;
     struct {                  /* ofi_lease.c: ours */
         struct amg_table all; /* struct amg_ofi_lease */
-        struct amg_list idle; /* unused ones, oldest first */
+        struct amg_list idle; /* unused leases, oldest first */
         unsigned idle_count;
         uint64_t seen[AMG_OFI_SEEN]; /* hashes of keys used before */
     } leases;
@@ -392,7 +392,7 @@ static inline struct amg_ofi_domain *amg_ofi_domain_of_ep(
     return amg_ofi_domain_of(ep->base.domain);
 }
 
-/* Room for the body of a PACK and its arrivals; all our peers have the same. */
+/* Room for the body of a PACK and its arrivals; equal at all our peers. */
 static inline uint32_t amg_ofi_pack_room(const struct amg_ofi_domain *domain)
 {
     return (domain->message_max - (uint32_t)sizeof(struct amg_ofi_header)) /

@@ -72,7 +72,7 @@ int amg_ofi_wait_fd(const struct amg_ep *base);
  * the thread must poll: the queue is not empty, or cannot wake the thread. */
 bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
-/* An entry was added to a list of `ep`: wakes its blocked thread. */
+/* An entry was added to a list of `ep`: wakes the thread blocked on `ep`. */
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
 /* A post may need another poll soon: shortens the timers of blocked
  * contexts. */

@@ -28,7 +28,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    SHORT_LEN = 4096,   /* up to this by messages, if no lease is open */
+    SHORT_LEN = 4096,   /* up to this only by messages or an open lease */
     FIRST_MESSAGES = 2, /* most for a first access without a lease: 16 KiB over
                          * tcp took 31 us, and 42 us with a lease */
     RUN_SHORT = 2048,   /* shortest run that is worth a segment of a post */

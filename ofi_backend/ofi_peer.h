@@ -99,7 +99,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message);
 void amg_ofi_connect_on_disconnect_locked(
     const struct amg_ofi_message *message);
 /* A message with the token of a peer that is not OPEN came: opens the peer.
- * False: the peer stays as it is, as `my_token` is not known. */
+ * False: the peer does not open, as `my_token` is not known. */
 bool amg_ofi_connect_prove_locked(struct amg_peer *peer);
 
 /* Sends messages that wait for peers, or for room. */

@@ -3,8 +3,8 @@
  * over which a domain can be opened, for amalgam_info.
  *
  * A protocol is a list of provider stacks, best first. Libfabric chooses the
- * stack of "tcp". Since 1.18 "tcp" has reliable datagrams of its own; before,
- * the layer ofi_rxm adds them, which costs a fifth more time per message. The
+ * stack of "tcp". Since 1.18 "tcp" has reliable datagrams of its own; before
+ * 1.18 the layer ofi_rxm adds them, for a fifth more time per message. The
  * "net" of 1.17, which became the "tcp" of 1.18, needs no such layer, but the
  * descriptor of its queue does not work (ofi_wait.c); so only users that name
  * "net" get net. Two peers need the same stack, so addresses name the stack.
@@ -343,9 +343,9 @@ static const struct {
     int bit;
     const char *name;
 } demand_names[] = {
-    {FI_MR_LOCAL, "also what is sent"},
+    {FI_MR_LOCAL, "local memory, too"},
     {FI_MR_VIRT_ADDR, "virtual addresses"},
-    {FI_MR_ALLOCATED, "pages that are there"},
+    {FI_MR_ALLOCATED, "allocated pages"},
     {FI_MR_PROV_KEY, "its own keys"},
     {FI_MR_ENDPOINT, "bound to the endpoint"},
 };

@@ -132,8 +132,9 @@ void flight_stop(struct flight *flight);
 /* An operation has ended: takes its time, and posts the next one. */
 void flight_ended(struct flight_slot *slot);
 
-/* For flights of calls: a callback whose argument is the slot; `look`; a handle
- * for each slot; frees these; `post` of a call without input. */
+/* For flights of calls: the callback; `look`; flight_handles() makes a handle
+ * for each slot, which flight_handles_free() frees; `post` of a call without
+ * input. */
 hg_return_t flight_call_ended(const struct hg_cb_info *info);
 bool flight_turn(struct flight *flight);
 void flight_handles(struct flight *flight, hg_id_t id);

@@ -82,12 +82,12 @@ static inline bool row_is_noisy(const struct row *row)
     return row->control_spread > ROWS_NOISY || row->stolen > ROWS_STOLEN;
 }
 
-/* Sorts in rising order. The value below which the part `q` (0 to 1) of sorted
- * samples lies; 0: no samples. */
+/* stats_sort() sorts in rising order; stats_quantile() gives the value below
+ * which the part `q` (0 to 1) of sorted samples lies; 0: no samples. */
 void stats_sort(double *samples, size_t count);
 double stats_quantile(const double *sorted, size_t count, double q);
-/* Sorts, and returns the median. Sorts, and returns the distance of the
- * quartiles relative to the median; 0 if the median is 0. */
+/* Sort, and return the median, or the distance of the quartiles relative to the
+ * median (0 if the median is 0). */
 double stats_median(double *samples, size_t count);
 double stats_spread(double *samples, size_t count);
 

@@ -80,14 +80,13 @@ hg_return_t procs_payload(hg_proc_t proc, void *data);
 /* Opens a class over `pair->comm` or, over transports without ranks, a class at
  * each rank. NULL: the library chooses. False, with a line why: no class. */
 bool pair_open(struct pair *pair, const char *transport);
-/* pair_open() in two steps: the class, of all ranks if `is_of_ranks`; the
- * peer. */
+/* pair_open() in two steps: class, of all ranks if `is_of_ranks`; then peer. */
 bool pair_open_class(
     struct pair *pair, const char *transport, bool is_of_ranks);
 void pair_meet(struct pair *pair);
 /* Called by all ranks that opened the pair. */
 void pair_close(struct pair *pair);
-/* Make another pair of the two ranks, not open, or open. */
+/* Make another pair of the two ranks; pair_copy() does not open the pair. */
 void pair_copy(const struct pair *pair, struct pair *ret_pair);
 void pair_open_like(struct pair *pair, const struct pair *like,
     unsigned contexts, unsigned wait_ms);
@@ -133,15 +132,15 @@ struct pair *pair_of(hg_handle_t handle);
 /* For other ranks: the target serves until the caller calls pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
-/* Was pair_stop() called? Waits for that, asleep if a library thread serves. */
+/* Was pair_stop() called? pair_await_stop() waits, asleep beside a thread. */
 bool pair_is_stopped(const struct pair *pair);
 void pair_await_stop(struct pair *pair);
 /* One call from rank 0 to rank 1, so that the ranks know each other. */
 void pair_greet(struct pair *pair);
 
-/* Print a line and end the job: unless `call` returns HG_SUCCESS; always;
- * without memory (zeroed); if `buf` has other bytes than those of this batch;
- * at the target, unless `count` calls came since the last check. */
+/* Print a line and end the job: pair_check() unless `ret` is HG_SUCCESS;
+ * pair_alloc() (zeroed) without memory; pair_verify() if `buf` has wrong bytes;
+ * pair_verify_served() if the target served not `count` calls; pair_fail(). */
 #define CHECK(pair, call) pair_check((pair), (call), #call)
 void pair_check(const struct pair *pair, hg_return_t ret, const char *what);
 void pair_fail(const struct pair *pair, const char *format, ...)

@@ -39,8 +39,8 @@ struct report_provider {
     char texts[4][REPORT_FIELD_CAP];
 };
 
-/* Complete at rank 0; other ranks have only what ranks_*.c fills in. The report
- * owns what it points to, except the class, the machine and `transport`. */
+/* Complete at rank 0 only, which writes it. The report owns what it points to,
+ * except the class, the machine and `transport`. */
 struct report {
     hg_class_t *cls;
     const char *transport;       /* as requested */

@@ -9,10 +9,10 @@
  * moments. At the end the ranks compare how many calls they made with how many
  * were served.
  *
- * Memory: the program allocates before all that it needs itself, such as the
- * buffers into which handlers pull, and decode. So what the process has at its
- * peak, beyond what it had idle before the first of these calls, is memory of
- * the library and of MPI. */
+ * Memory: what the program needs itself, such as the buffers into which
+ * handlers pull and decode, it allocates before the calls. So what the process
+ * has at its peak, beyond what it had idle before the first of these calls, is
+ * memory of the library and of MPI. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ enum {
     COUNTS_MS = 30,
     COUNTS_QUICK_MS = 20,
     COUNTS_SMOKE_MS = 2,
-    EDGE_DIVISOR = 4, /* part of the counted time, before and after */
+    EDGE_DIVISOR = 4, /* calls before and after: counted time / 4 */
     SAMPLES = 256,    /* of each origin, for the quantiles of a batch */
     SLOW_LEN = 16384, /* such calls take far longer than a clock read */
     WINDOW_SMOKE = 8,

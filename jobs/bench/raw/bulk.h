@@ -106,7 +106,7 @@ double bulk_window(struct pair *pair, struct duel *duel);
     "bare process_vm_readv (pull) or process_vm_writev (push) of that size "   \
     "between the same buffers of the same processes"
 double bulk_cross(struct pair *pair, struct duel *duel);
-/* By both ranks: prepares bulk_cross(). bulk->far_pid stays 0, with a line why,
+/* By both ranks: prepares bulk_cross(). bulk->far_pid is 0, with a line why,
  * if one process may not access the other. */
 void bulk_cross_init(struct pair *pair, struct bulk *bulk);
 

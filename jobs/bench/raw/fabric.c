@@ -43,7 +43,7 @@ enum {
 /* One operation, in flight or not. The provider may use the context. */
 struct fabric_op {
     struct fi_context2 context;
-    bool is_send;  /* completes unnoticed until its next use */
+    bool is_send;  /* waited for only before its next use */
     bool is_going; /* in flight */
     unsigned place;
 };

@@ -43,7 +43,7 @@ static const struct {
 } settings[] = {
     /* Number of receive buffers of 16 KiB of the layer ofi_rxm; the default of
      * 4096 takes 64 MiB before the first message. With 128 a class over
-     * tcp;ofi_rxm has 22 MiB resident instead of 74. */
+     * tcp;ofi_rxm has 22 MiB resident instead of 75. */
     {"FI_OFI_RXM_MSG_RX_SIZE", "128"},
     /* With cxi's defaults, peers could reach memory after its registration was
      * closed (libfabric, fi_cxi(7)). */

@@ -65,8 +65,8 @@ static bool place_annotate(
 
         snprintf(text, sizeof(text), "%c%u", letter, place->marks[i].rank);
         is_done = box_add(topology, pu, text,
-            letter == 'P' || letter == 'H' ? "Background=#202020;Text=#ffffff"
-                                           : "Background=#ffffff");
+            letter == 'P' ? "Background=#202020;Text=#ffffff"
+                          : "Background=#ffffff");
     }
     return is_done;
 }

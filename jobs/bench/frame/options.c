@@ -157,6 +157,5 @@ bool options_read(
         options->calls = SMOKE_CALLS;
     *ret_wrong = "--what";
     return options->what == NULL || strcmp(options->what, "rpc") == 0 ||
-           strcmp(options->what, "raw") == 0 ||
-           strcmp(options->what, "mpi") == 0;
+           strcmp(options->what, "raw") == 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets, by copies of this process or through the segment.
+/* Puts and gets: this process copies, or the peer copies through the segment.
  *
  *   domain opens, closes      amg_shm_bulk_open, _close
  *   endpoint polls            amg_shm_bulk_poll, when AMG_SHM_DUE_BULK is set
@@ -18,18 +18,18 @@
 
 /* To be called after the region was created. */
 void amg_shm_bulk_open(struct amg_shm_domain *domain);
-/* To be called when all memory is unregistered and all endpoints are closed,
+/* To be called after all memory was unregistered and all endpoints were closed,
  * while the peers still exist. */
 void amg_shm_bulk_close(struct amg_shm_domain *domain);
-/* Ends the puts and gets of `ep` with HG_CANCELED. No poll is running. */
+/* Ends the puts and gets of `ep` with HG_CANCELED. No poll of `ep` may run. */
 void amg_shm_bulk_ep_close_locked(struct amg_shm_ep *ep);
-/* Ends operations that wait for a peer that closed or died (HG_HOSTUNREACH). */
+/* Ends the puts and gets with a peer that closed or died: HG_HOSTUNREACH. */
 void amg_shm_bulk_peer_gone_locked(
     struct amg_shm_domain *domain, struct amg_shm_peer *peer);
 
-/* Moves the transfers of `ep`: copies up to about 1 MiB, not counting bounce
- * buffers, and puts ended operations on `done`. For the progress owner, which
- * does not hold the lock. */
+/* Moves the transfers of `ep`: copies up to about 1 MiB, not counting copies to
+ * bounce buffers, and puts ended operations on `done`. Called by the progress
+ * owner without the lock. */
 void amg_shm_bulk_poll(struct amg_shm_ep *ep);
 /* Cancels an operation in state AMG_SHM_OP_BULK. */
 void amg_shm_bulk_cancel_locked(struct amg_shm_ep *ep, struct amg_op *op);
@@ -54,17 +54,17 @@ hg_return_t amg_shm_bulk_get(struct amg_ep *ep, struct amg_target to,
  * and is reduced by the copied bytes and, for several runs, a cost per run.
  * HG_SUCCESS: `*ret_len` > 0 bytes were copied. HG_OPNOTSUPPORTED: the peer has
  * to copy; HG_AGAIN: try again later. Other codes end the operation; the cause
- * was logged, but for HG_HOSTUNREACH and some cases of HG_PROTOCOL_ERROR. */
+ * was logged, except for HG_HOSTUNREACH and some cases of HG_PROTOCOL_ERROR. */
 hg_return_t amg_shm_copy_step(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, const struct amg_shm_access *access,
     struct amg_seg_iter *local, uint64_t *budget, uint64_t *ret_len);
 
-/* Logs a refused access. */
+/* Logs an access that was refused; `who`: the peer's segment. */
 void amg_shm_access_refused(const struct amg_shm_region *who,
     const struct amg_shm_access *access, hg_return_t rc);
 
-/* Transfer: a put or get that its post did not complete. Polls move the data,
- * by copies of this process or through the segment (shm_transfer.c).
+/* Transfer: a put or get that its post did not complete. Polls copy the bytes,
+ * or ask the exposer to copy them through the segment (shm_transfer.c):
  *
  *   origin                                exposer
  *   GET {key, place, buffer} -------->    checks, copies into the buffer
@@ -101,8 +101,8 @@ static_assert(
 struct amg_shm_bulk_request {
     struct amg_shm_key key;
     uint64_t offset;
-    /* Bytes of the transfer from this fragment on. The exposer checks all of
-     * them before it copies a byte, so a forbidden access changes nothing. */
+    /* Bytes of this fragment and of the later fragments. The exposer checks
+     * access to all of them before it copies: a refusal changes nothing. */
     uint64_t rest;
     uint32_t segment;
     uint32_t len; /* of the fragment */
@@ -121,14 +121,14 @@ struct amg_shm_bulk_done {
 struct amg_shm_fragment {
     uint32_t bounce;
     uint32_t len;              /* bytes; 0: not in flight */
-    struct amg_seg_iter local; /* destination of the bytes of a get */
+    struct amg_seg_iter local; /* of a get: destination of the bytes */
 };
 
 enum amg_shm_transfer_state {
-    AMG_SHM_TRANSFER_READY,   /* on `ready`: the next poll continues it */
+    AMG_SHM_TRANSFER_READY,   /* on `ready`, for the next poll */
     AMG_SHM_TRANSFER_BLOCKED, /* on `blocked`: waits for a bounce buffer */
-    AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll is working on it */
-    AMG_SHM_TRANSFER_WAITING, /* on no list: waits for answers */
+    AMG_SHM_TRANSFER_POLLED,  /* on no list: a poll moves the transfer now */
+    AMG_SHM_TRANSFER_WAITING, /* on no list: waits for the peer's answers */
     AMG_SHM_TRANSFER_ENDED,   /* operation ended, fragments still in flight */
 };
 
@@ -142,12 +142,12 @@ struct amg_shm_transfer {
     struct amg_shm_ep *ep;
     struct amg_op *op;
     struct amg_shm_peer *peer;    /* a reference */
-    struct amg_seg_iter local;    /* place of the bytes not begun yet */
+    struct amg_seg_iter local;    /* position of the first byte not begun */
     struct amg_shm_access access; /* the whole transfer */
     uint64_t begun;               /* bytes copied, or given to fragments */
     uint64_t arrived;             /* bytes that arrived at their destination */
     uint32_t cookie;
-    uint32_t in_flight; /* fragments */
+    uint32_t in_flight; /* number of fragments in flight */
     uint8_t origin_context;
     bool is_cancelled;
     bool is_by_message; /* the peer copies; `cookie` is valid */
@@ -162,7 +162,7 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Limit of the bytes that one poll copies: 0.1 ms, so messages wait briefly.
+/* Limit of the bytes that one poll copies: about 0.1 ms, while messages wait.
  * Each of several runs counts as more than its bytes, see shm_copy.c. */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
@@ -174,21 +174,21 @@ static inline char *amg_shm_bounce_buf(
 }
 
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer);
-/* Frees the transfers whose answers will not come, as the domain closes. */
+/* When the domain closes: frees the transfers that still wait for answers. */
 void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain);
 
-/* Handles a cell of a transfer that a peer sent to context `context_id`. The
- * progress owner of the context calls without the lock, because the function
- * may copy 64 KiB. If the context is closed, the caller has the lock. */
+/* Handles a cell of a transfer that a peer sent to context `context_id`. For an
+ * open context, the progress owner calls without the lock, because the function
+ * may copy 64 KiB; for a closed context, the caller holds the lock. */
 void amg_shm_transfer_message(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
-/* amg_shm_transfer_message() for a cell of kind DONE. */
+/* The case of amg_shm_transfer_message() for a cell of kind DONE. */
 void amg_shm_transfer_done(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint8_t context_id,
     const struct amg_shm_cell *cell, bool has_lock);
 
-/* Takes the lock, unless the caller has the lock (closed context). */
+/* Takes the lock, unless the caller holds it already (closed context). */
 static inline void amg_shm_bulk_lock(
     struct amg_shm_domain *domain, bool has_lock)
 {

@@ -35,32 +35,32 @@ struct amg_shm_ep;
 struct amg_shm_peer;
 struct amg_shm_block;
 
-/* States of an operation, besides those of a call. The words of amg_op.priv
- * behind the state may hold a short reply. PTR: priv[AMG_CALL_PRIV_PTR]. */
+/* States of an operation that enum amg_call_state lacks. A short reply is in
+ * the words of amg_op.priv after the state. PTR: priv[AMG_CALL_PRIV_PTR]. */
 enum amg_shm_op_state {
     AMG_SHM_OP_HOLDING =
         AMG_CALL_STATES, /* ended call; PTR: the arrival with the reply */
-    AMG_SHM_OP_BULK,     /* put or get in progress; PTR: its transfer */
+    AMG_SHM_OP_BULK,     /* put or get in progress; PTR: the transfer */
 };
 
-/* AMALGAM_SHM_COPY: which ways of copying are allowed. */
+/* AMALGAM_SHM_COPY: the ways of copying (shm_copy.c) that are allowed. */
 enum amg_shm_copy {
-    AMG_SHM_COPY_AUTO,    /* direct, else cma, else segment: shm_copy.c */
-    AMG_SHM_COPY_DIRECT,  /* direct, else segment */
-    AMG_SHM_COPY_CMA,     /* cma, else segment */
-    AMG_SHM_COPY_SEGMENT, /* segment, always */
+    AMG_SHM_COPY_AUTO,    /* direct; if impossible cma; else the segment */
+    AMG_SHM_COPY_DIRECT,  /* direct; if impossible the segment */
+    AMG_SHM_COPY_CMA,     /* cma; if impossible the segment */
+    AMG_SHM_COPY_SEGMENT, /* always through the segment */
 };
 
 /* State of a domain for puts and gets. */
 struct amg_shm_bulk {
     struct amg_shm_exposer exposer;
-    struct amg_shm_accessor_id id; /* of this process, in tables of peers */
+    struct amg_shm_accessor_id id; /* of this process, in the peers' tables */
     enum amg_shm_copy copy;
     bool is_ptraceable;         /* ptrace_allow() returned true */
     struct amg_pool pool;       /* of transfers */
     struct amg_table transfers; /* transfers by message; under the lock */
-    uint32_t bounce_used;       /* a bit per bounce buffer; under the lock */
-    uint32_t bounce_reserved; /* a bit per buffer with pages; under the lock */
+    uint32_t bounce_used;       /* bit i: buffer i is in use; under the lock */
+    uint32_t bounce_reserved;   /* bit i: buffer i has pages; under the lock */
 };
 
 /* State of an endpoint for puts and gets; at the start all zero, except the
@@ -89,25 +89,25 @@ struct amg_shm_bulk_peer {
      * peer is freed. Written under the lock, read without the lock. */
     _Atomic uint32_t is_gone;
     struct amg_shm_key_table *table;
-    struct amg_shm_accessor *accessor; /* NULL: segment only */
+    struct amg_shm_accessor *accessor; /* NULL: only the peer copies */
     uint64_t area_base;   /* address of the area at the peer; self: 0 */
     uint64_t area_len;    /* 0: no direct way; self: all memory */
-    char *area;           /* the area as mapped here; NULL: none, or self */
-    uint32_t bounce_used; /* buffers in use for the peer; domain's lock */
+    char *area;           /* the area as mapped here; NULL: no area, or self */
+    uint32_t bounce_used; /* our buffers used for the peer; domain's lock */
 };
 
-/* Msgbufs of the own segment, or blocks of one kind: free ones, lent ones, and
- * the range never used. */
+/* Msgbufs of the own segment, or blocks of one kind: free buffers, lent
+ * buffers, and the range of buffers that were never used. */
 struct amg_shm_stock {
     struct amg_link *free;
-    struct amg_list lent; /* at receivers; oldest first */
+    struct amg_list lent; /* at receivers, in the order of the lending */
     uint32_t next;        /* index of the first buffer that was never used */
     uint32_t end;         /* index behind the last buffer */
 };
 
 enum amg_shm_stock_id {
     AMG_SHM_STOCK_MSGBUFS, /* msgbufs that a receiver may keep for long */
-    AMG_SHM_STOCK_TRANSIT, /* msgbufs that a receiver copies out at once */
+    AMG_SHM_STOCK_TRANSIT, /* msgbufs whose bytes a receiver copies at once */
     AMG_SHM_STOCK_BLOCKS,  /* the first stock of blocks; one per kind */
     AMG_SHM_STOCKS = AMG_SHM_STOCK_BLOCKS + AMG_SHM_BLOCK_KINDS,
 };
@@ -121,7 +121,7 @@ struct amg_shm_buf {
     struct amg_shm_stock *stock;
     struct amg_shm_msgbuf *msgbuf; /* NULL: the bytes are on the heap */
     uint32_t index;                /* of the msgbuf or block */
-    /* Valid while the message waits; `peer` also while the msgbuf is lent. */
+    /* Valid while the message waits; `peer` also while the buffer is lent. */
     uint32_t len;
     uint8_t kind;
     uint8_t origin_context;
@@ -139,10 +139,10 @@ struct amg_shm_link {
     uint8_t context_id;
     int doorbell; /* FIFO of the context, opened at the first wakeup; or -1 */
     /* Messages that take no credit, and wait for room. `control`: messages of
-     * the library itself, which retries send first; `queue`: replies. */
+     * the library itself, which a retry sends first; `queue`: replies. */
     struct amg_list control;
     struct amg_list queue;
-    bool lacks_memory;    /* /dev/shm had no room for a ring */
+    bool lacks_memory;    /* /dev/shm lacked room at the last claim */
     struct amg_link kept; /* on the domain's list of doorbells */
 };
 
@@ -162,7 +162,7 @@ struct amg_shm_peer {
     uint8_t warned;        /* a bit per warning already logged about the peer */
     uint8_t context;       /* the peer's context that sent the last request */
     bool has_failed_wake;  /* a wakeup failed; the peer may be blocked */
-    bool has_refused;      /* the peer cannot map our segment, and is GONE */
+    bool has_refused;      /* the peer could not map our segment: state GONE */
     uint32_t msgbufs_held; /* the peer's msgbufs and blocks that arrivals use */
     uint32_t msgbufs_lent; /* our msgbufs and blocks lent to the peer */
     struct amg_flow_peer calls;
@@ -199,7 +199,7 @@ struct amg_shm_inring {
     uint8_t context_id; /* of the inbox; a faulty writer may change its claim */
     uint32_t seen;      /* in.head at the last check for silent rings */
     bool is_active;     /* in `active` of the inbox */
-    bool is_leaving;    /* the writer left, closed or died: freed when empty */
+    bool is_leaving;    /* the writer left or is GONE; freed once empty */
     struct amg_link link; /* on the inbox's `rings` */
 };
 
@@ -219,17 +219,17 @@ struct amg_shm_inbox {
     struct amg_shm_inring **active; /* read by every poll */
     uint32_t active_count;
     uint32_t active_cap;
-    struct amg_list rings;  /* all */
-    unsigned leaving_count; /* of `rings`, those with is_leaving */
+    struct amg_list rings;  /* all rings, active or not */
+    unsigned leaving_count; /* rings with is_leaving */
 };
 
 /* Work for the next poll of an endpoint, besides its rings: the bits of
  * amg_shm_ep.due. */
 enum amg_shm_due {
     AMG_SHM_DUE_DONE = 1,    /* there may be operations in `done`, or late
-                              * replies */
+                              * replies in the list of the domain */
     AMG_SHM_DUE_BULK = 2,    /* bulk.ready is not empty */
-    AMG_SHM_DUE_LEAVING = 4, /* rings are to be freed (is_leaving) */
+    AMG_SHM_DUE_LEAVING = 4, /* rings with is_leaving are to be freed */
     AMG_SHM_DUE_WAIT = 8,    /* a wait was announced; the poll ends the wait */
     AMG_SHM_DUE_ALL = 15,
 };
@@ -255,9 +255,9 @@ struct amg_shm_domain {
     uint32_t message_len; /* the eager limit; msgbufs have more room */
     uint32_t max_contexts;
     bool is_listening;
-    bool is_joined; /* the peers are ranks of a job: all close together */
-    /* 1: polls try to send, as peers are in `blocked` or credits are owed.
-     * Written under the lock, read without the lock. */
+    bool is_joined; /* the peers are ranks of a job, which closes as a whole */
+    /* 1: peers may be in `blocked`, or credits may be owed, so polls try to
+     * send. Written under the lock, read without the lock. */
     _Atomic uint32_t has_deferred;
     /* Approximate count of polls that found nothing. The count does not change
      * within a burst of messages. Relaxed, see struct amg_shm_out. */

@@ -51,11 +51,11 @@ void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
 void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
-/* Removes the segment at `path` if its owner is certainly dead. True: no file
- * is left at `path`. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
+/* Removes the segment at `path` if its owner is certainly dead. True: `path` no
+ * longer leads to it. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
-/* Liveness of a segment's owner that is in another pid namespace. */
+/* Liveness of the owner of a segment of another pid namespace. */
 enum amg_shm_life amg_shm_files_life_by_lock(
     const char *name, uint64_t incarnation);
 
@@ -63,9 +63,9 @@ enum amg_shm_life amg_shm_files_life_by_lock(
 enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
 
 /* Opens, by amg_spare_open(), the file that a process of this pid namespace and
- * user has open as `fd`. -1, with `errno`: no file of that kind (S_IFREG,
- * S_IFIFO), or no permission. The caller checks what was opened, because
- * another process may have `pid` by now. */
+ * user has open as `fd`. -1, with `errno`: not a file of `kind` (S_IFREG,
+ * S_IFIFO), or no permission. The caller must check which file was opened,
+ * because another process may have `pid` by now. */
 int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 
 /* Removes the file at `path` if it is the file open as `fd`. */
@@ -92,12 +92,12 @@ struct amg_shm_region_params {
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region *ret_region);
 struct amg_shm_need;
-/* Bytes that a segment takes; `ret_need->called`: with `slots` slots in use. */
+/* Bytes of /dev/shm that a segment takes; `called`: with `slots` used slots. */
 void amg_shm_region_need(const struct amg_shm_region_params *params,
     uint32_t slots, struct amg_shm_need *ret_need);
 /* Maps and checks the segment that is called `name`. HG_ADDRNOTAVAIL: no such
- * segment; HG_PROTOCOL_ERROR: not a segment of this library, or broken;
- * HG_NOMEM; HG_AGAIN: no descriptor is left at the moment; HG_NA_ERROR. */
+ * segment; HG_PROTOCOL_ERROR: not a segment of this version of the library, or
+ * damaged; HG_NOMEM; HG_AGAIN: no descriptor is left now; HG_NA_ERROR. */
 hg_return_t amg_shm_region_map(
     const char *name, struct amg_shm_region *ret_region);
 enum { AMG_SHM_WHY_CAP = 80 };
@@ -106,12 +106,12 @@ enum { AMG_SHM_WHY_CAP = 80 };
 const char *amg_shm_region_why(hg_return_t why, char ret_text[AMG_SHM_WHY_CAP]);
 /* Reserves the pages of `len` bytes at `at` in the segment, so that a write to
  * these bytes cannot raise SIGBUS. False, with `errno`: no room in /dev/shm, or
- * no descriptor is left; try again later. True also if the segment cannot be
- * opened or fallocate() fails for other reasons. Makes system calls. */
+ * no descriptor is left; try again later. Other failures of the system calls
+ * are ignored: true, but without reserved pages. */
 bool amg_shm_region_reserve(
     const struct amg_shm_region *region, const void *at, uint64_t len);
-/* Unmaps the segment; the owner also closes it and removes the file. Accepts a
- * zeroed region. */
+/* Unmaps the segment; the owner first marks the segment as closed, and removes
+ * the file. Accepts a zeroed region. */
 void amg_shm_region_fini(struct amg_shm_region *region);
 
 /* Whether `text` can name a segment: 1 to 63 characters of [A-Za-z0-9._-]. */

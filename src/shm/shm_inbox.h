@@ -15,24 +15,24 @@ bool amg_shm_has_membarrier(void);
 /* Frees all inboxes, as the domain closes. */
 void amg_shm_inbox_fini_locked(struct amg_shm_domain *domain);
 
-/* Opens the inbox of a context; creates it for the first open. HG_NOMEM. */
+/* Opens the inbox of a context; the first open creates the inbox. HG_NOMEM. */
 hg_return_t amg_shm_inbox_open_locked(struct amg_shm_domain *domain,
     uint8_t context_id, struct amg_shm_inbox **ret_inbox);
 /* Closes an inbox with its endpoint. Replies may still arrive. */
 void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox);
-/* Refuses requests to a context that was never open and will not be. */
+/* Refuses requests to a context that was never open and never will be. */
 void amg_shm_inbox_refuse_unopened_locked(
     struct amg_shm_domain *domain, uint8_t context_id);
 /* Makes the FIFO of a context once; at `path` if the segment has a name. */
 bool amg_shm_inbox_doorbell_make(struct amg_shm_inbox *inbox, const char *path);
-/* Stops polling rings that were silent since the last call; a few stay. */
+/* Stops polling rings without new cells since the last call; 4 or more stay. */
 void amg_shm_inbox_prune(struct amg_shm_inbox *inbox);
-/* Stops polling all rings. False: a ring has a cell, or there is an event, and
- * polls go on with all rings. Executes a barrier in every process if a ring was
+/* Stops polling all rings. False: a ring has a cell, or there is an event; then
+ * polls go on with all rings. Fences all processes by membarrier if a ring was
  * POLLED, or if `must_fence`. */
 bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence);
-/* Lets polls read the ring. Stores POLLED, after which the writer sets no more
- * events, only if the ring was active already. False: no memory. */
+/* Makes the ring active: polls read it. If the ring was active before, stores
+ * POLLED, so that its writer sets no more events. False: no memory. */
 bool amg_shm_inbox_activate(
     struct amg_shm_inbox *inbox, struct amg_shm_inring *ring);
 void amg_shm_inbox_drop_locked(
@@ -48,10 +48,10 @@ static inline bool amg_shm_inbox_has_events(const struct amg_shm_inbox *inbox)
 }
 
 /* Takes the events: activates rings with cells and opens new rings. NOTE(why):
- * opening maps a peer, by system calls under the lock, which is rare. */
+ * opening a ring may map a peer, by system calls under the lock, but rarely. */
 void amg_shm_inrings_events_locked(struct amg_shm_inbox *inbox);
-/* Frees the empty rings whose writers left, closed or died. The next poll ends
- * the calls that writers in state GONE did not answer. */
+/* Frees the empty rings with is_leaving. The next poll ends the calls that the
+ * writers in state GONE have not answered. */
 void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox);
 
 /* After the domain was marked closed: wakes the senders whose rings were never
@@ -82,11 +82,11 @@ void amg_shm_liveness_fini(struct amg_shm_domain *domain);
 
 /* Detects peers that closed or refuse us; no system call without such peers. */
 void amg_shm_liveness_check_closed_locked(struct amg_shm_domain *domain);
-/* Detects peers that closed, refuse this process, or died as the kernel
- * reported; 1 system call without such peers. */
+/* Detects peers that closed or refuse this process, and peers whose death the
+ * kernel has reported; 1 system call if there are no such peers. */
 void amg_shm_liveness_check_deaths_locked(struct amg_shm_domain *domain);
-/* Calls amg_shm_liveness_check_deaths_locked(), and checks some of the peers
- * without a pidfd. To be called from time to time. */
+/* Calls amg_shm_liveness_check_deaths_locked(), and checks the liveness of some
+ * peers without a pidfd. To be called from time to time. */
 void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain);
 
 /* Before blocking: arms a timer if there is something to retry or to check from
@@ -102,7 +102,7 @@ void amg_shm_liveness_end_calls_locked(struct amg_shm_inbox *inbox);
  * room. */
 void amg_shm_inring_report(struct amg_shm_inring *ring);
 
-/* Moves behind the next `cells` cells of the ring, which were read. */
+/* Advances the read position by `cells` cells of the ring, which were read. */
 static inline void amg_shm_inring_pop(
     struct amg_shm_inring *ring, uint32_t cells)
 {
@@ -123,10 +123,9 @@ static AMG_INLINE bool amg_shm_inbox_find(
 }
 
 hg_return_t amg_shm_msg_init(struct amg_shm_domain *domain);
-/* Drops the replies to cancelled calls that no poll has taken, and frees all
- * arrivals. */
+/* Drops the late replies that no poll has taken, and frees all arrivals. */
 void amg_shm_msg_fini_locked(struct amg_shm_domain *domain);
-/* Number of arrivals that are not free: received calls and answers. */
+/* Number of arrivals that are not free: received requests and replies. */
 size_t amg_shm_msg_held_locked(const struct amg_shm_domain *domain);
 
 /* Takes at most `max` (> 0) messages of the inbox, where the active ring at

@@ -2,10 +2,10 @@
 /* Table of the memory that a process exposes, and the check of an access in the
  * table before a peer copies.
  *
- * The table is part of the exposer's segment; peers read it before they copy,
- * and take addresses only from it, never from a descriptor. The offsets in the
- * table are constants, so a process that maps the table compares
- * AMG_SHM_KEY_TABLE_MAGIC only.
+ * The table is part of the exposer's segment. Peers read the table before they
+ * copy, and take addresses only from the table, never from a descriptor. The
+ * offsets in the table are constants: a process that maps the table checks only
+ * the value AMG_SHM_KEY_TABLE_MAGIC.
  *
  *   line 0      magic, salt
  *   accessors   64 bytes per peer that copies: identity of the peer, and the
@@ -15,11 +15,11 @@
  *   list        16 bytes per segment of memory with several segments: address,
  *               and end counted from the start of the list
  *
- * Memory without room in the table is exposed, too: peers do not find the key
- * there, and ask the exposer by message. A larger table would take more of
- * /dev/shm, which is small in many containers (64 MiB), and would gain little:
- * long lists mostly have short segments, which the exposer copies faster
- * anyway. */
+ * Memory for which the table has no room is exposed, too: its addresses are not
+ * in the table, so peers ask the exposer by message to copy. A larger table
+ * would take more of /dev/shm, which is small in many containers (64 MiB), and
+ * would gain little: long lists mostly have short segments, which the exposer
+ * copies faster anyway. */
 #ifndef AMG_SHM_SHM_KEYS_H
 #define AMG_SHM_SHM_KEYS_H
 
@@ -40,8 +40,8 @@ enum {
     AMG_SHM_LIST_CLASSES = 16, /* lists of up to 32768 segments */
 };
 
-/* A peer that copies. The peer claims and releases the slot; another process
- * releases the slot of a dead peer. */
+/* Slot of a peer that copies. The peer claims and releases the slot; another
+ * process releases the slot of a dead peer. */
 struct amg_shm_accessor {
     /* 0: free; 1: being cleared; else the accessor's random number. The
      * exchange that claims a slot pairs with the store that freed it. */
@@ -61,14 +61,14 @@ static_assert(sizeof(struct amg_shm_accessor) == 64, "one line per accessor");
 enum amg_shm_entry_bits {
     AMG_SHM_ENTRY_FLAGS = 0xff,      /* enum amg_mem_flags */
     AMG_SHM_ENTRY_LIVE = 0x100,      /* may be accessed */
-    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* the list has no room: ask by message */
+    AMG_SHM_ENTRY_BY_MESSAGE = 0x200 /* segments not listed: exposer copies */
 };
 
 struct amg_shm_entry {
     /* Upper half: the serial number; lower half: the bits. The other fields
      * change only after all accesses that found the entry live have ended. */
     _Atomic uint64_t state;
-    _Atomic uint32_t count; /* segments */
+    _Atomic uint32_t count; /* number of segments */
     /* The accessors that announced an access since the entry became live:
      * accessor i sets bit i % 32 after its announcement and before it reads the
      * state. So removal reads the cache lines of these accessors only. */
@@ -85,7 +85,7 @@ static inline uint32_t amg_shm_accessor_bit(uint32_t index)
     return 1u << index % 32;
 }
 
-/* `end` allows a binary search for a byte. */
+/* A segment of a list. `end` allows a binary search for a byte. */
 struct amg_shm_list_entry {
     _Atomic uint64_t base;
     _Atomic uint64_t end; /* bytes from the start of the list */
@@ -105,8 +105,8 @@ struct amg_shm_key_table {
 /* Wire format of a key. */
 struct amg_shm_key {
     uint32_t index;
-    uint32_t serial; /* of the registration, counted by the exposer: a key that
-                      * was kept over 2^32 registrations would be valid again */
+    uint32_t serial; /* number of the registration: a key kept for 2^32
+                      * registrations would be valid again */
     uint64_t salt;
 };
 
@@ -128,7 +128,7 @@ struct amg_shm_access {
 struct amg_shm_mem {
     struct amg_mem base;
     struct amg_shm_key key;
-    uint32_t users; /* copies in progress by this process; under the lock */
+    uint32_t users; /* copies by this process now; under the exposer's lock */
     uint32_t list;  /* start of the list; UINT32_MAX: no list */
     uint32_t count;
     uint8_t flags;
@@ -149,9 +149,9 @@ struct amg_shm_exposer {
     uint32_t cap;
     uint32_t free;        /* first free record with an entry in the table */
     uint32_t free_beyond; /* first free record without an entry */
-    uint32_t serial;      /* of the newest memory */
+    uint32_t serial;      /* of the memory added last */
     uint32_t list_end;    /* the list was never used from this index on */
-    uint32_t *list_next;  /* by start of a list: the next free list */
+    uint32_t *list_next;  /* index: a free list; value: the next free list */
     uint32_t list_free[AMG_SHM_LIST_CLASSES]; /* first free list; 0: none */
 };
 
@@ -174,7 +174,7 @@ hg_return_t amg_shm_key_read(
     const struct amg_key *key, struct amg_shm_key *ret_key);
 
 /* Checks an access for which the exposer copies; removal of the memory waits
- * until amg_shm_exposer_leave(). HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
+ * for amg_shm_exposer_leave(). HG_NOENTRY, HG_PERMISSION, HG_OVERFLOW. */
 hg_return_t amg_shm_exposer_enter(struct amg_shm_exposer *exposer,
     const struct amg_shm_access *access, struct amg_shm_mem **ret_mem,
     struct amg_seg_iter *ret_at);
@@ -205,15 +205,15 @@ struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
 /* Accepts NULL. To be called when no access is in progress. */
 void amg_shm_access_release(struct amg_shm_accessor *accessor);
 
-/* Rest of a peer's exposed memory from one byte on, as the peer's table
- * describes the memory. */
+/* A position in a peer's exposed memory, and the memory from there on, as the
+ * peer's table describes both. */
 struct amg_shm_view {
-    uint64_t at;  /* address at the peer, */
-    uint64_t len; /* and bytes left in this segment */
-    uint64_t end; /* of this segment, from the start of the list */
+    uint64_t at;  /* address of the position at the peer */
+    uint64_t len; /* bytes left in the segment of the position */
+    uint64_t end; /* end of that segment, from the start of the list */
     const struct amg_shm_list_entry
-        *next; /* the segments that follow; NULL: there is no list, */
-    const struct amg_shm_list_entry *stop; /* and their end */
+        *next; /* the next segment; NULL: the memory has no list */
+    const struct amg_shm_list_entry *stop; /* end of the list; or NULL */
 };
 
 /* HG_SUCCESS: `*ret_view` starts at the access and is valid until leave with
@@ -225,8 +225,8 @@ hg_return_t amg_shm_access_enter(struct amg_shm_key_table *table,
     unsigned *ret_slot, struct amg_shm_view *ret_view);
 void amg_shm_access_leave(struct amg_shm_accessor *accessor, unsigned slot);
 
-/* Takes the longest run of adjacent bytes, at most `max`, and moves behind it.
- * 0: the list has ended, or is no longer consistent. */
+/* Takes the longest run of adjacent bytes, at most `max`, and moves the view
+ * behind the run. 0: the list has ended, or is no longer consistent. */
 uint64_t amg_shm_view_take(
     struct amg_shm_view *view, uint64_t max, uint64_t *ret_at);
 

@@ -11,11 +11,11 @@ hg_return_t amg_shm_peers_init(struct amg_shm_domain *domain);
 /* Frees all peers. Nothing is in flight, and the caller holds the lock. */
 void amg_shm_peers_fini(struct amg_shm_domain *domain);
 
-/* The peer of that name and incarnation (0: any living peer of that name), with
- * a reference. HG_ADDRNOTAVAIL: no such peer; HG_NOMEM; HG_AGAIN: no descriptor
- * is left at the moment; HG_PROTOCOL_ERROR; HG_NA_ERROR. NOTE(why): mapping,
- * which is rare, makes system calls under the lock, because two threads must
- * not map one peer twice. */
+/* Finds, and if unknown maps, the peer of that name and incarnation (0: any
+ * living peer of that name); takes a reference. HG_ADDRNOTAVAIL: no such peer;
+ * HG_NOMEM; HG_AGAIN: no descriptor is left now; HG_PROTOCOL_ERROR;
+ * HG_NA_ERROR. NOTE(why): mapping, which is rare, makes system calls under the
+ * lock, because two threads must not map one peer twice. */
 hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
     const char *name, uint64_t incarnation, struct amg_shm_peer **ret_peer);
 
@@ -24,14 +24,14 @@ hg_return_t amg_shm_peer_find_locked(struct amg_shm_domain *domain,
 struct amg_shm_peer *amg_shm_peer_unmet_locked(
     struct amg_shm_domain *domain, const char *name, uint64_t incarnation);
 /* Maps an UNMET peer at the first contact, which makes the peer ALIVE.
- * HG_HOSTUNREACH: the peer is, or becomes, GONE; HG_NOMEM, HG_NA_ERROR: its
- * segment cannot be mapped at the moment, which was logged once. Maps under the
- * lock, as amg_shm_peer_find_locked() does. */
+ * HG_HOSTUNREACH: the peer was GONE, or is GONE now; HG_NOMEM, HG_NA_ERROR: its
+ * segment cannot be mapped now, which is logged once per peer. Makes system
+ * calls under the lock, as amg_shm_peer_find_locked() does. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
 /* The rank of a peer of the node, or UINT32_MAX. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);
 
-/* Whether the peer is a class of this process. */
+/* Whether the peer is a domain of this process. */
 static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -106,10 +106,10 @@ bool amg_shm_link_has_state_locked(
 /* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 
-/* Opens the link to a context. HG_NOENTRY: the peer will never have that
- * context; HG_HOSTUNREACH: the peer has closed, is GONE now, and is freed if
- * the peer had no references; HG_NOMEM. Without a free slot, or room in
- * /dev/shm, the link has no slot, and messages to the context wait. */
+/* Opens the link to a context. HG_NOENTRY: the peer will not open that context;
+ * HG_HOSTUNREACH: the peer has closed, is GONE now, and was freed if it had no
+ * references; HG_NOMEM. If no slot is free, or /dev/shm lacks room, the link
+ * has no slot, and messages to the context wait. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 
@@ -165,13 +165,13 @@ static inline hg_return_t amg_shm_link_find_locked(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
-/* Doorbell of a context: its event bits, and the FIFO that wakes its owner. */
+/* Doorbells: the event bits of a context, and the FIFO that wakes its owner. */
 
 /* Sets AMG_SHM_EVENT_RINGS for our ring, and wakes a blocked reader. */
 void amg_shm_link_raise_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link);
-/* Sets AMG_SHM_EVENT_PEERS at all open contexts of the peer. False: one of them
- * is blocked, and could not be woken. */
+/* Sets AMG_SHM_EVENT_PEERS at all open contexts of the peer, and wakes the
+ * blocked owners. False: a wakeup failed. */
 bool amg_shm_link_raise_all(struct amg_shm_peer *peer);
 
 /* Wakes `ep` for work that another thread of this process posted. */

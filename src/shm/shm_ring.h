@@ -8,7 +8,7 @@
  *   line  written by   what
  *   0     writer       name of its segment, written before its claim is LIVE
  *   1     writer       its incarnation; is_full, which the reader clears
- *   2     reader       poll_state: whether polls read the ring; rarely written
+ *   2     reader       poll_state: when the reader reads the ring
  *   3     reader       consumed: cells read so far, stored every 16 cells
  *   4-83  writer       80 cells of one line each
  *
@@ -33,10 +33,10 @@
  * The reader does not write to the cells of a writer: the sequence number shows
  * that a cell is complete. So a message of one cell moves one cache line.
  *
- * A reader that stops polling a ring, or blocks, stores DORMANT in poll_state;
- * a writer that reads a value other than POLLED after writing a cell sets
- * `events` of the context (shm_segment.h). Each side does a store and then a
- * load (Dekker), so that at least one load returns what the other side stored:
+ * A reader that stops polling a ring, or blocks, stores DORMANT in poll_state.
+ * A writer that wrote a cell loads poll_state, and sets an event of the context
+ * (shm_segment.h) unless the value is POLLED. Each side stores and then loads
+ * (Dekker), so that at least one load returns the other side's store:
  *
  *   writer                        reader
  *   seq = number                  poll_state = DORMANT
@@ -44,12 +44,12 @@
  *   if (poll_state != POLLED)     if (seq == expected)
  *       events                        poll_state = POLLED
  *
- * The writer needs no fence per message: the reader, when it stops polling,
- * makes a system call that executes a fence in every running process
- * (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the writer's or the reader's process
- * lacks that call, the writer executes a fence per message.
+ * The writer needs no fence per message: a reader that stops polling makes a
+ * system call that executes a fence in every running thread of the processes
+ * that use such rings (MEMBARRIER_CMD_GLOBAL_EXPEDITED). If the writer's or the
+ * reader's process lacks that call, the writer executes a fence per message.
  *
- * A writer that is to block on a full ring sets `is_full`, fences all processes
+ * Before a writer blocks on a full ring, it sets `is_full`, fences all threads
  * by membarrier, and checks for room again; the reader loads `is_full` after
  * each store of `consumed`. Model: tests/models/shm_ring.pml. */
 #ifndef AMG_SHM_SHM_RING_H
@@ -73,12 +73,12 @@ enum {
     AMG_SHM_MORE_MAX = 5, /* further cells of a message, at most */
     AMG_SHM_RUN = AMG_SHM_INLINE + AMG_SHM_MORE_MAX * AMG_SHM_MORE,
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
-    AMG_SHM_AHEAD = 3,     /* cells from the next to the prefetched cell */
+    AMG_SHM_AHEAD = 3,     /* from the next cell to the prefetched cell */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
-/* Kinds of cells. REQUEST to CREDIT are messages of the contract, the rest
- * belongs to transfers (shm_bulk.h). */
+/* Kinds of cells. REQUEST to CREDIT are messages of calls; the kinds from BULK
+ * on are messages of transfers (shm_bulk.h). */
 enum amg_shm_kind {
     AMG_SHM_REQUEST, /* wants a reply */
     AMG_SHM_ONEWAY,  /* no reply; the release returns a credit, unless the
@@ -86,7 +86,7 @@ enum amg_shm_kind {
     AMG_SHM_REPLY,   /* returns one credit, besides cell.credits */
     AMG_SHM_REFUSE,  /* returns credits like REPLY; bytes: a uint32_t code */
     AMG_SHM_CREDIT,  /* only returns cell.credits; the cookie is a note */
-    AMG_SHM_BULK,    /* the first kind of transfers (shm_bulk.h) */
+    AMG_SHM_BULK,    /* first kind of the messages of transfers */
     AMG_SHM_OUT_OF_LINE = 0x80, /* a bit: struct amg_shm_out_of_line follows */
 };
 
@@ -154,14 +154,14 @@ static_assert(
 static_assert(sizeof(struct amg_shm_ring) == (4 + 80) * 64, "the table above");
 
 /* The writer's side; guarded by the lock of its domain. In a burst the writer
- * prefetches lines for writing: acquiring a line takes half the time of a
- * message, and the prefetch raises the rate from 4.5 to 6.8 million calls a
- * second. After a single message the writer must not prefetch: a round trip
- * would take 0.15 us more. */
+ * prefetches the lines that it will write: half the time of a message goes into
+ * acquiring a line, and the prefetch raises the rate from 4.5 to 6.8 million
+ * calls a second. After a single message the writer must not prefetch: a round
+ * trip would take 0.15 us more. */
 struct amg_shm_out {
     struct amg_shm_ring *ring; /* NULL: not claimed yet */
     struct amg_shm_cell *cell; /* next cell to fill */
-    uint32_t tail;             /* cells written */
+    uint32_t tail;             /* number of cells written */
     uint32_t room;       /* cells to fill before `consumed` is read again */
     uint32_t idle_polls; /* amg_shm_domain.idle_polls at the last message */
     bool needs_fence;    /* reader or writer has no membarrier */
@@ -171,7 +171,7 @@ struct amg_shm_out {
 struct amg_shm_in {
     struct amg_shm_ring *ring;
     struct amg_shm_cell *cell; /* next cell to read */
-    uint32_t head;             /* cells read */
+    uint32_t head;             /* number of cells read */
     uint32_t reported;         /* last value stored in `consumed` */
     bool needs_fence;          /* reader or writer has no membarrier */
 };
@@ -233,7 +233,7 @@ static inline bool amg_shm_out_has_room(struct amg_shm_out *out, uint32_t cells)
     return out->room >= cells;
 }
 
-/* Cells of a message of at most AMG_SHM_RUN bytes. */
+/* Number of cells of a message of `len` <= AMG_SHM_RUN bytes. */
 static inline uint32_t amg_shm_run_cells(uint32_t len)
 {
     return AMG_LIKELY(len <= AMG_SHM_INLINE)
@@ -269,7 +269,7 @@ static inline void amg_shm_out_continue(
 }
 
 /* Publishes `cells` filled cells from out->cell on. True: the reader does not
- * poll the ring; the caller raises the events of the context. */
+ * poll the ring, and the caller must set an event of the context. */
 static inline bool amg_shm_out_push(
     struct amg_shm_out *out, struct amg_shm_cell *cell, uint32_t cells)
 {
@@ -292,8 +292,8 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
            out->tail;
 }
 
-/* Called after a push. Prefetches in a burst, that is if no poll was idle since
- * the last push. */
+/* Called after a push. Prefetches in a burst, which means that no poll was idle
+ * since the push before. */
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
@@ -310,7 +310,7 @@ static inline bool amg_shm_in_has(const struct amg_shm_in *in)
 }
 
 /* Publishes the read position. True: the writer waits for room, and the caller
- * clears `is_full` and then wakes the writer. */
+ * must clear `is_full` and then wake the writer. */
 static inline bool amg_shm_in_report(struct amg_shm_in *in)
 {
     in->reported = in->head;

@@ -120,8 +120,8 @@ enum amg_shm_context_state {
 
 /* State shared by a context and its senders, besides the rings. */
 struct amg_shm_context {
-    /* Publishes `rings` and what the senders wrote to their rings; senders OR
-     * bits into `events`, and the owner exchanges the word for 0. */
+    /* Publishes `rings` and the cells that the senders wrote: senders OR bits
+     * into `events`, and the owner exchanges the word for 0. */
     _Alignas(AMG_SHM_LINE) _Atomic uint32_t events;
     /* Bit i stands for all slots whose index is i modulo AMG_SHM_BITS. Set: the
      * ring of such a slot has cells, is new, or its claim is LEAVING. */
@@ -141,15 +141,15 @@ static_assert(sizeof(struct amg_shm_context) == 256, "the table above");
 enum amg_shm_claim_state {
     AMG_SHM_CLAIM_FREE,
     AMG_SHM_CLAIM_MAKING,  /* a sender writes its name into the ring */
-    AMG_SHM_CLAIM_LIVE,    /* cells may come */
+    AMG_SHM_CLAIM_LIVE,    /* the sender may write cells */
     AMG_SHM_CLAIM_LEAVING, /* no further cells come; the owner frees the slot */
 };
 
 /* A claim, from its lowest bit on: state (8 bits), the context that the claimer
  * sends to (8), whether the pid is of another pid namespace (1), how often the
- * slot was freed (15), and the pid of the claimer (32). So a process that
- * claimed a slot notices that the slot was freed, and was claimed again by
- * another process or by this process. */
+ * slot was freed (15), and the pid of the claimer (32). By the last two, a
+ * claimer notices that the owner has freed the slot meanwhile, even if another
+ * process, or the claimer itself, has claimed the slot again. */
 enum {
     AMG_SHM_CLAIM_OTHER_NS = 1 << 16, /* of another pid namespace */
     AMG_SHM_CLAIM_TURN = 1 << 17,
@@ -240,7 +240,7 @@ static inline bool amg_shm_region_is_closed(const struct amg_shm_region *region)
                &region->head->is_closed, memory_order_acquire) != 0;
 }
 
-/* No claim of a slot from this index on was ever live. */
+/* `slot_end`, bounded: no claim of a slot from this index on was ever live. */
 static inline uint32_t amg_shm_region_slot_end(
     const struct amg_shm_region *region)
 {
@@ -287,8 +287,8 @@ static inline uint32_t amg_shm_block_cap(unsigned kind)
     return amg_shm_block_stride(kind) - (uint32_t)sizeof(struct amg_shm_msgbuf);
 }
 
-/* Finds a msgbuf or block by index; blocks are numbered on from the msgbufs.
- * Returns the longest length of a message in the buffer; 0: no such index. */
+/* Finds a msgbuf or block by index; block i has the index AMG_SHM_MSGBUFS + i.
+ * Returns the length of the longest message that fits; 0: no such index. */
 static inline uint32_t amg_shm_region_find(const struct amg_shm_region *region,
     uint32_t index, struct amg_shm_msgbuf **ret_msgbuf)
 {

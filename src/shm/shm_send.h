@@ -23,8 +23,8 @@ struct amg_shm_msg_header {
 hg_return_t amg_shm_send_short_locked(struct amg_shm_peer *peer,
     const struct amg_shm_msg_header *header, const void *bytes, uint16_t len);
 
-/* Sends a buf that had to wait, and takes the buf. False: no room, and the buf
- * stays the caller's. */
+/* Sends the message of a buf from a queue, and takes the buf. False: no room,
+ * and the buf stays the caller's. */
 bool amg_shm_send_buf_locked(struct amg_shm_buf *buf);
 /* Sends a request for the call engine: the slot `send` of amg_calls_ops. */
 hg_return_t amg_shm_send_waiting_locked(
@@ -38,11 +38,11 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 /* Sends queued messages and owed credits, as far as there is room. */
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
-/* Asks the peers to wake this process when there is room. The caller, which has
- * unsent messages and will block, first executes a fence and checks again. */
+/* Asks the peers to wake this process when there is room for its messages.
+ * Before the caller blocks, it must fence and try again to send them. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
-/* Whether a peer is to be retried: a message waits, or a wakeup failed. */
+/* Whether polls retry a peer: a message to it waits, or a wakeup failed. */
 bool amg_shm_send_is_blocked_locked(const struct amg_shm_domain *domain);
 
 /* The peer closed or died: ends the messages that wait, and reclaims the
@@ -99,8 +99,8 @@ struct amg_shm_buf *amg_shm_buf_heap_locked(
 /* Moves the bytes of a heap buf, whose message leaves now, to a buf with a
  * msgbuf; NULL: no msgbuf is left for the peer. May free idle peers. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which a message waits: if `buf` has a msgbuf, a copy on the heap
- * (`buf` stays the caller's); else `buf` itself. NULL: no memory. */
+/* The buf in which a message waits. If `buf` has a msgbuf: a copy on the heap,
+ * and `buf` stays the caller's; else (heap, block) `buf`. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

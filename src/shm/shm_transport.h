@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared-memory driver: its operations table, the functions by which the ranks
- * of a node find each other, and memory that they share. */
+ * of a node find each other, and memory that the ranks share. */
 #ifndef AMG_SHM_SHM_TRANSPORT_H
 #define AMG_SHM_SHM_TRANSPORT_H
 
@@ -15,14 +15,14 @@ void amg_shm_node_id(
     const struct amg_domain *domain, struct amg_shm_id *ret_id);
 
 /* Checks whether this process can share memory with the owner of a segment:
- * maps the segment, checks the incarnation, and unmaps it again.
- * `ret_needs_name`: this process can open the file by its name only, not by the
+ * maps the segment, checks the incarnation, unmaps the segment.
+ * `ret_needs_name`: this process can open the file only by its name, not by the
  * owner's descriptor. HG_ADDRNOTAVAIL: no such segment here, or another segment
  * of that name (containers of one node may have a /dev/shm each); HG_NOMEM;
  * HG_AGAIN: no descriptor is left; HG_PROTOCOL_ERROR; HG_NA_ERROR. */
 hg_return_t amg_shm_node_check(const struct amg_domain *domain,
     const struct amg_shm_id *id, bool *ret_needs_name);
-/* Unlinks the file of the segment, so that a job that is killed later leaves no
+/* Unlinks the file of our segment, so that a job that is killed later leaves no
  * file. Called before `domain` has a context, and only if amg_shm_node_check()
  * set `ret_needs_name` to false at every rank of the node. */
 void amg_shm_node_unname(struct amg_domain *domain);

@@ -13,8 +13,8 @@ static uint64_t listed_end(const struct amg_shm_list_entry *list, uint32_t i)
     return atomic_load_explicit(&list[i].end, memory_order_relaxed);
 }
 
-/* The first segment from `low` on that ends behind `at`; if there is none, the
- * last segment. */
+/* The first segment from `low` on that ends behind byte `at` of the list; if no
+ * segment does, the last segment. */
 static uint32_t listed_search(const struct amg_shm_list_entry *list,
     uint32_t low, uint32_t count, uint64_t at)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers of outgoing messages. A buffer is on the heap, or is a msgbuf or a
- * block of the own segment, which is lent until the receiver returns it.
+/* Buffers of outgoing messages: msgbufs and blocks of the own segment, and heap
+ * memory. A sent msgbuf or block is lent until the receiver returns the buffer.
  *
  * The user writes a message into a msgbuf or block. A message in a msgbuf that
- * cannot leave moves to the heap, and later to a msgbuf again, or into cells.
- * So messages wait only for the resources that their receivers hold:
+ * cannot leave moves to the heap, and leaves later in cells or in a msgbuf. A
+ * message waits only for resources that are held as follows:
  *
  *   what      held by                          until
  *   msgbufs   writers; 32 streams of one-way   the post; a stream may wait for
  *             calls of a context               a credit
- *             receivers: unread messages, and  a handler ends, which may take
- *             up to 16 of a peer in handlers   minutes
+ *             receivers: unread messages, and  the handler ends, which may take
+ *             up to 16 per peer in handlers    minutes
  *   transit   receivers: unread messages       the receiver polls
- *   blocks    as msgbufs; also by requests     no message waits for a block
- *             that wait for a credit
+ *   blocks    as msgbufs; also by messages     no message waits for a block
+ *             that wait
  *   cells     the ring of one receiver         the receiver polls
  *   credits   requests to one receiver         the receiver answers or releases
  *   slots     calls in flight, in their table  no wait: the post fails if full
@@ -25,8 +25,8 @@
  * receiver that does not poll gets only part of the stock. Messages of the
  * library itself (credits, refusals, ACKs, transfers) take no credit and one
  * cell, and a retry sends them before replies and requests. So each wait ends
- * when the receiver polls or its handlers end, and the receiver can do both
- * without a message that is queued here behind the waiting message.
+ * when the receiver polls or its handlers end. For that, the receiver needs no
+ * message that is queued here behind the waiting message.
  *
  * The pages of a msgbuf or block are allocated at its first use. To use few
  * pages, the buffer freed last is used next, and returned buffers are reclaimed
@@ -141,7 +141,7 @@ static bool buf_reclaim_locked(struct amg_shm_buf *buf)
     return true;
 }
 
-/* Checks the `max` oldest lent msgbufs, and frees the returned ones. */
+/* Frees the returned buffers among the `max` buffers that were lent first. */
 static bool bufs_reclaim_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock, unsigned max)
 {
@@ -160,7 +160,7 @@ static bool bufs_reclaim_locked(
     return any;
 }
 
-/* Finds a buf in a stock with an empty list `free`; NULL: no buf is left. */
+/* Finds a buf in a stock whose list `free` is empty; NULL: no buf is left. */
 static struct amg_shm_buf *buf_find_locked(
     struct amg_shm_domain *domain, struct amg_shm_stock *stock)
 {
@@ -187,7 +187,7 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
 }
 
 /* A transit msgbuf for a message that leaves to `peer` now. NULL: `peer` holds
- * at least as many as are left, so a peer that does not poll cannot get all. */
+ * no fewer transit msgbufs than are left, because no peer may exhaust them. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {

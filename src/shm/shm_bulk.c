@@ -28,8 +28,8 @@
 
 enum { TRANSFERS_MAX = 1 << 20 }; /* transfers by message in flight */
 
-/* Bytes that one post copies at most: 3 us directly, 7 us by cma. Between two
- * polls, all posts together copy at most AMG_SHM_POLL_LEN, as a poll does. */
+/* Bytes that one post copies at most, in 3 us directly or 7 us by cma. All
+ * posts between two polls copy at most AMG_SHM_POLL_LEN, as one poll does. */
 static const uint64_t POST_LEN = 1 << 16;
 
 static_assert(sizeof(struct amg_shm_key_table) <= AMG_SHM_KEY_TABLE_LEN,
@@ -173,8 +173,8 @@ static enum amg_shm_copy copy_choose(void)
     return AMG_SHM_COPY_AUTO;
 }
 
-/* Whether Yama lets only ancestors of a process access the process's memory;
- * true if the setting of Yama cannot be read. */
+/* Whether Yama restricts which processes may access the memory of a process;
+ * true also if the setting of Yama cannot be read. */
 static bool yama_restricts(void)
 {
     char scope = '1';
@@ -188,18 +188,18 @@ static bool yama_restricts(void)
     return scope != '0';
 }
 
-/* ptrace_lock guards the number of the domains that need ptrace_allow(). */
+/* Guards ptrace_users, the number of domains that called ptrace_allow(). */
 static struct amg_lock ptrace_lock AMG_LOCK_KEPT;
 static unsigned ptrace_users;
 
-/* Allows other processes of this user to access the memory of this process
- * where Yama restricts the access to ancestors. False: not needed. */
+/* If Yama restricts the access to ancestors: lets other processes of this user
+ * access the memory of this process. False: not needed. */
 static bool ptrace_allow(void)
 {
     if (!yama_restricts())
         return false;
     amg_lock_lock(&ptrace_lock);
-    ptrace_users++; /* a forked child inherits the count, but no permission */
+    ptrace_users++; /* a forked child inherits the count, not the permission */
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     amg_lock_unlock(&ptrace_lock);
     return true;
@@ -247,9 +247,9 @@ void amg_shm_bulk_close(struct amg_shm_domain *domain)
     amg_shm_exposer_fini(&domain->bulk.exposer);
 }
 
-/* Whether a post may copy now. Not for the first copy to or from a peer, which
- * makes system calls to find the ways of copying; not if the peer closed or
- * died, or the limits of bytes are reached. */
+/* Whether a post may copy now. False before the first transfer with the peer,
+ * which makes system calls to find the ways of copying; if the peer closed or
+ * died; and if a limit of bytes would be exceeded. */
 static inline bool post_may_copy(
     const struct amg_shm_ep *ep, const struct amg_shm_peer *peer, uint64_t len)
 {
@@ -280,7 +280,7 @@ static void post_end(struct amg_shm_ep *ep, struct amg_op *op, uint64_t len,
 }
 
 /* Copies all bytes in the post; the next poll completes the operation. False:
- * polls have to copy, from `*ret_len` bytes on. */
+ * polls have to copy the bytes after the first `*ret_len`. */
 static bool post_copy(struct amg_shm_ep *ep, struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct amg_op *op, uint64_t *ret_len)

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies between this process and the memory of a peer.
  *
- * There are two ways. The first transfer to a peer finds which ways work:
+ * There are two ways. The first transfer with a peer finds which ways work:
  *
  *   direct  memory of the peer's area, which is mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
- * Each way needs the same pid namespace. The area is mapped through the peer's
+ * Both ways need the same pid namespace. The area is mapped through the peer's
  * descriptor in /proc, which the kernel opens to the same user. The kernel may
  * forbid cross-memory copies (Yama, seccomp), so cma_works() tries to copy the
  * random word in the peer's head. If no way works, the peer copies: shm_bulk.c.
  *
  * This process copies only while the peer's table exposes the memory, and the
- * peer waits for the copy before it frees the memory (shm_keys.c). The pid
- * could name another process only if the peer died, the pid was reused, and
- * this process has not noticed the death yet (shm_liveness.c).
+ * peer ends the exposure only after the copy (shm_keys.c). The pid could name
+ * another process only if the peer died, the pid was reused, and this process
+ * has not noticed the death yet (shm_liveness.c).
  *
  * A cross-memory copy pins the pages of each run of the peer, which costs as
  * much as copying RUN_COST bytes. A call takes up to RUNS_MAX runs, so the cost
- * of the call itself does not matter. A call copies less than requested where
- * memory ends; the next step requests the rest, and gets the kernel's error.
+ * of the call itself does not matter. A call copies less than requested if
+ * memory is not mapped; the next step requests the rest, and gets the error.
  *
- * An exposer that polls all the time gathers short runs faster: 1024 runs of 8
- * B in 8 us instead of 170, of 512 B in 42 instead of 188, of 4 KiB in 370
- * instead of 520. Still, peers use cma where cma works: an exposer that
- * computes, or has no core at the moment, would answer much later. */
+ * An exposer that polls all the time copies short runs faster than cma: 1024
+ * runs of 8 B in 8 us (cma: 170 us), of 512 B in 42 us (188 us), of 4 KiB in
+ * 370 us (520 us). Still, peers use cma where it works: an exposer that
+ * computes, or that has no core at the moment, would answer much later. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>
@@ -41,13 +41,13 @@
 #include "shm/shm_files.h"
 
 enum {
-    RUNS_MAX = 128,  /* of each side in one call: 4 KiB of stack */
-    RUN_COST = 1500, /* cma, run of the peer, in bytes: 0.17 us at 9 GB/s */
-    HERE_COST = 128, /* cma, own run, which is not pinned */
-    DIRECT_RUN_COST = 128, /* plain copy */
+    RUNS_MAX = 128,        /* runs of each side in one call: 4 KiB of stack */
+    RUN_COST = 1500,       /* in bytes; cma, run of the peer: 0.17 us, 9 GB/s */
+    HERE_COST = 128,       /* in bytes; cma, own run, which is not pinned */
+    DIRECT_RUN_COST = 128, /* in bytes; plain copy of a run */
 };
 
-/* Runs of one side. */
+/* Runs of one side of a cross-memory copy. */
 struct cma_runs {
     struct iovec *at;
     unsigned count;
@@ -55,7 +55,7 @@ struct cma_runs {
 
 /* State of a step between two lists. */
 struct step {
-    struct amg_shm_view view; /* of the peer's list, behind the next run */
+    struct amg_shm_view view; /* the peer's list, behind the next run */
     uint64_t at;              /* address of the next run at the peer */
     uint64_t run;             /* length of the next run; 0: no run is left */
     uint64_t left;            /* bytes that the step may still copy */
@@ -102,7 +102,7 @@ AMG_NOINLINE static hg_return_t cma_fail(
     return HG_NA_ERROR;
 }
 
-/* Copies between runs of both sides; the runs may be of different lengths.
+/* Copies between runs of both sides, which may differ in number and length.
  * HG_SUCCESS: `*ret_len` bytes, at least one. HG_HOSTUNREACH, HG_NA_ERROR;
  * HG_OPNOTSUPPORTED: the kernel does not allow these copies any more. */
 static inline hg_return_t cma_move(struct amg_shm_peer *peer,
@@ -124,7 +124,7 @@ static inline hg_return_t cma_move(struct amg_shm_peer *peer,
     return HG_SUCCESS;
 }
 
-/* Takes up to `max` runs of the peer's list; returns their bytes. */
+/* Takes up to `max` runs of the peer's list; returns the sum of their bytes. */
 static uint64_t there_fill(
     struct step *step, unsigned max, struct cma_runs *there)
 {
@@ -139,7 +139,7 @@ static uint64_t there_fill(
     return sum;
 }
 
-/* Takes runs of our list, at most `len` bytes; returns their bytes. */
+/* Takes runs of our list, at most `len` bytes; returns the sum of the bytes. */
 static uint64_t here_fill(
     struct amg_seg_iter *local, uint64_t len, struct cma_runs *here)
 {
@@ -158,7 +158,7 @@ static uint64_t here_fill(
     return sum;
 }
 
-/* Copies by cma between the next runs; `local` moves by the copied bytes. */
+/* Copies the next runs by cma; `local` moves behind the copied bytes. */
 static hg_return_t cma_copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)
@@ -216,8 +216,8 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
 
     if (fd < 0)
         return NULL;
-    /* The file must not become shorter than the mapping: access would raise
-     * SIGBUS. The peer must live: another process may have the peer's pid. */
+    /* The file must not become shorter than the mapping: an access would raise
+     * SIGBUS. The peer must be alive, or its pid may name another process. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
         amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
@@ -242,7 +242,7 @@ static void copy_ways_find(
             AMG_SHM_KEY_TABLE_MAGIC)
         return;
     if (copy != AMG_SHM_COPY_CMA && !is_self) {
-        /* area_len is read once, because the peer might change it. */
+        /* area_len is read only once, because the peer may change area_len. */
         const volatile struct amg_shm_head *head = region->head;
         uint64_t len = head->area_len;
 
@@ -324,7 +324,7 @@ static hg_return_t direct_copy_lists(const struct amg_shm_bulk_peer *bulk,
 }
 
 /* Copies between the starts of both lists: by plain copies if the peer's first
- * run is in the peer's area, else by cma if that works. */
+ * run is in the peer's area, else by cma if cma works. */
 AMG_NOINLINE static hg_return_t copy_lists(struct amg_shm_peer *peer,
     const struct amg_shm_access *access, struct amg_seg_iter *local,
     struct step *step, uint64_t *budget)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and credits that could not leave when posted: polls and the call
- * engine send them when there is room.
+/* Messages and credits that could not leave when they were posted: polls and
+ * the call engine send them when there is room.
  *
- * A request that lacks a credit or a cell waits in the flow control of the
- * peer, in order. Messages that take no credit wait in the queues of the link;
- * a retry sends messages of the library (credits, refusals, ACKs, transfers)
+ * Requests that lack a credit or a cell wait in the flow control of the peer,
+ * in the order of their posts. Messages without credits wait in the link: a
+ * retry sends messages of the library (credits, refusals, ACKs, transfers)
  * before replies. A peer with messages that wait for a cell or a msgbuf is on
  * domain->blocked, and polls try again. Model: tests/models/shm_ring.pml. */
 #include "shm/shm_send.h"
@@ -25,8 +25,8 @@ static void request_put_locked(struct amg_calls *calls, struct amg_post *post)
     amg_shm_buf_put_locked(buf);
 }
 
-/* Sends owed credits, holding a reference to the peer, maybe the only one: the
- * send may open a link, which would free a closed peer without references. */
+/* Sends owed credits, holding a reference to the peer: the send may open a
+ * link, which frees a closed peer that has no reference. */
 static bool credits_pay_locked(
     struct amg_calls *calls, struct amg_flow_peer *owed)
 {
@@ -53,7 +53,7 @@ static bool credits_pay_locked(
     return rc != HG_NOMEM;
 }
 
-/* Writes "rank 3 (na+sm://1515-0.7)", or outside of a job only the address. */
+/* Writes "rank 3 (na+sm://1515-0.7)"; outside of a job, only the address. */
 static void peer_name(const struct amg_calls *calls,
     const struct amg_flow_peer *flow, char ret_text[AMG_PEER_NAME_CAP])
 {
@@ -168,7 +168,7 @@ void amg_shm_send_deferred_locked(struct amg_shm_domain *domain)
     AMG_ASSERT_HELD_BIAS(&domain->lock);
     amg_list_init(&all);
     amg_list_splice(&all, &domain->blocked);
-    domain->wants_retry = false; /* set again where it is still needed */
+    domain->wants_retry = false; /* the retries below set it again if needed */
     while ((link = amg_list_pop(&all)) != NULL) {
         struct amg_shm_peer *peer =
             amg_container_of(link, struct amg_shm_peer, blocked);

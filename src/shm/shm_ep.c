@@ -3,8 +3,8 @@
  *
  * A poll that finds nothing reads the event bits of the context, the next cell
  * of each active ring and some private words, and takes no lock. One poll in
- * RARE_EVERY also checks for rare events (silent rings, closed contexts, dead
- * peers). Model: tests/models/shm_ring.pml. */
+ * RARE_EVERY also does a rare step (silent rings, closed contexts, dead peers).
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static hg_return_t doorbell_open(struct amg_shm_ep *ep)
     return HG_NA_ERROR;
 }
 
-/* Takes operations that ended outside of polls, and late replies. */
+/* Takes the ended operations of `done`, and late replies of the domain. */
 static AMG_INLINE unsigned done_take_locked(
     struct amg_shm_ep *ep, unsigned max, struct amg_events *events)
 {
@@ -111,8 +111,8 @@ void amg_shm_poll_all_closed_locked(struct amg_shm_domain *domain, bool is_last)
     }
 }
 
-/* Logs peers that have been silent for long, or finds that such a peer is dead:
- * a pidfd does not report that the peer called exec(). */
+/* Logs peers that have not answered for long. Also detects that such a peer has
+ * called exec(), which a pidfd does not report. */
 static void silent_check_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *next = NULL;
@@ -134,7 +134,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
     amg_calls_watched_locked(&domain->calls);
 }
 
-/* Checks from time to time whether the peers are alive, and answer. */
+/* Every LIVENESS_NS, checks whether the peers are alive, and answer. */
 static void liveness_step_locked(struct amg_shm_ep *ep)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -170,7 +170,7 @@ static void deferred_step_locked(struct amg_shm_domain *domain)
         amg_shm_send_deferred_locked(domain);
 }
 
-/* The work of a poll that found nothing. */
+/* Work of a poll that found no message. */
 static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);
@@ -178,13 +178,13 @@ static void idle_step_locked(struct amg_shm_ep *ep, bool was_blocked)
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     idle_poll_count(domain);
     deferred_step_locked(domain);
-    if (was_blocked) { /* no message woke this process: perhaps a death did */
+    if (was_blocked) { /* no message ended the wait: perhaps a death did */
         amg_shm_liveness_check_deaths_locked(domain);
         liveness_step_locked(ep);
     }
 }
 
-/* The work of one poll in RARE_EVERY, also if polls find messages: a peer that
+/* Work of one poll in RARE_EVERY, also if polls find messages: a peer that
  * keeps this context busy must not keep other peers from replies and slots. */
 static void rare_step_locked(struct amg_shm_ep *ep)
 {
@@ -229,7 +229,7 @@ static void poll_disarm_locked(struct amg_shm_ep *ep)
         inbox->bytes_due -= (uint32_t)len;
 }
 
-/* The work that is due besides the rings and the completions. */
+/* Frees leaving rings, and moves transfers, if that is due. */
 static void due_step_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
@@ -337,7 +337,7 @@ static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 }
 
 /* Announces that the owner is about to block. False: the owner must not block.
- * `*ret_is_blocked`: a message waits for room at a peer. */
+ * `*ret_is_blocked`: a message waits until a peer makes room. */
 static bool block_announce(struct amg_shm_ep *ep, bool *ret_is_blocked)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of_ep(ep);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of the segments of this user in /dev/shm.
+/* Files of this user in /dev/shm: segments, their doorbells, and node memory.
  *
- *   /dev/shm/amalgam-UID-NAME                       a segment
- *   /dev/shm/amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of the segment
+ *   amalgam-UID-NAME                       a segment
+ *   amalgam-UID-NAME:CONTEXT:INCARNATION   a doorbell of the segment NAME
+ *   amalgam-UID-table-...                  node memory (shm_region.c)
  *
  * In the same pid namespace, pid and start time of the owner tell whether the
  * owner is alive, even if the pid was reused, the owner called exec(), the
  * owner is another class of this process, or a forked child keeps a file lock.
  * A pid of another namespace means nothing here; but each owner holds a shared
- * flock on its segment, so a process that gets the exclusive lock knows that
- * the owner is dead.
- *
- * A file is not removed if the state of its owner is unknown (/proc cannot be
- * read, or no descriptor is left), unless the flock is free.
+ * flock on its file, so a process that gets the exclusive flock knows that the
+ * owner is dead. If pid and start time do not tell (/proc cannot be read, or no
+ * descriptor is left), a file is removed only if its flock is free.
  *
  * On a node where each rank can open a neighbour's segment through /proc, the
  * segments of a job lose their names while the class opens, and their doorbells
  * get no name (amg_shm_node_unname): a job that is killed later leaves no file.
  *
- * A process removes a stale segment only with a second lock on the file, which
- * owners do not take, and only if the path still leads to the file: so two
- * processes that clean cannot remove a segment created meanwhile. The name of
- * a doorbell has the incarnation of its segment; a doorbell is made after the
- * segment and removed before it: a doorbell without its segment is stale. */
+ * To remove a stale segment, a process takes a second lock on the file, which
+ * owners do not take, and then checks that the path still leads to the file: so
+ * two processes that clean cannot remove a segment created meanwhile. The name
+ * of a doorbell has the incarnation of its segment. A doorbell is made after
+ * its segment and removed before it: a doorbell without its segment is
+ * stale. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>
@@ -48,7 +48,7 @@
 #define DOORBELL_MARK ':'
 
 enum {
-    REMOVER_TRIES = 1000, /* attempts to lock a file, one per 0.1 ms */
+    REMOVER_TRIES = 1000, /* attempts to lock a file; all take about 0.1 s */
     STAT_CAP = 1024,      /* more than /proc/PID/stat has */
     /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
     STAT_NAME = 2,
@@ -56,7 +56,7 @@ enum {
     STAT_THREADS = 20,
     STAT_START_TIME = 22,
     STAT_START_STACK = 28,
-    TIME_BITS = 40, /* of a start time: in ticks of 10 ms, 348 years */
+    TIME_BITS = 40, /* bits of a start time: 348 years in ticks of 10 ms */
 };
 
 /* Reads /proc/PID/stat; false: `errno` is set. */
@@ -78,7 +78,7 @@ static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
     return true;
 }
 
-/* A field behind the name, which may have spaces; NULL: no such field. */
+/* A field behind the name (the name may have spaces); NULL: no such field. */
 static const char *stat_field(const char *text, int number)
 {
     const char *at = strrchr(text, ')');
@@ -97,9 +97,9 @@ static uint64_t stat_number(const char *text, int number)
     return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
-/* The start time in the low TIME_BITS; above them the stack's address, which
- * tells programs apart: exec() keeps the time, and puts the stack elsewhere.
- * The upper bits are 0 where this process may not read the address. */
+/* The start time in the low TIME_BITS; in the bits above, the address of the
+ * stack, because exec() keeps the start time but moves the stack. The upper
+ * bits are 0 if this process may not read the address. */
 static uint64_t stat_start(const char *text)
 {
     return stat_number(text, STAT_START_TIME) |
@@ -114,7 +114,7 @@ static bool is_other_start(uint64_t one, uint64_t other)
 }
 
 /* Whether the process is a zombie. The state alone does not tell: a process
- * whose first thread has ended is in that state, too. */
+ * whose main thread has ended shows that state, too. */
 static bool stat_has_ended(const char *text)
 {
     const char *state = stat_field(text, STAT_STATE);
@@ -158,7 +158,7 @@ enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
     began = stat_start(text);
     if (began == 0)
         return AMG_SHM_LIFE_UNKNOWN;
-    /* start_time 0: the owner could not read /proc when it opened. */
+    /* start_time 0: unknown, or the owner could not read /proc itself. */
     if (stat_has_ended(text) ||
         (start_time != 0 && is_other_start(began, start_time)))
         return AMG_SHM_DEAD;
@@ -204,7 +204,7 @@ static bool head_read(int fd, struct amg_shm_head *ret_head)
 
 /* Makes the caller the only process that removes this file, until the caller
  * closes `fd`. Waits for another remover only for a short time: a child that
- * the remover forked keeps the lock until the child ends. */
+ * the other remover forked keeps the lock until the child ends. */
 static bool is_only_remover(int fd)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -217,8 +217,8 @@ static bool is_only_remover(int fd)
     return false;
 }
 
-/* Whether the owner of the open segment is dead: by pid and start time, or if
- * these do not tell, by the lock, which a child of the owner may keep. */
+/* Whether the owner of the open file is dead: by pid and start time or, if
+ * these do not tell, by the flock, which a child of the owner may keep. */
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
@@ -254,7 +254,7 @@ int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind)
     struct stat status;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/fd/%d", pid, fd);
-    /* Checked before the open, which has effects on some devices. */
+    /* Checks the kind first: to open some devices has side effects. */
     if (stat(path, &status) != 0)
         return -1;
     if ((status.st_mode & S_IFMT) != kind || status.st_uid != geteuid()) {

@@ -3,16 +3,16 @@
  * owner.
  *
  * A poll reads the active rings only. The `poll_state` of an inactive ring
- * tells its writer to set the bit of the slot and the event of the context
- * after each write; so silent peers cost nothing. Up to ACTIVE_MIN silent rings
- * stay active, because a message takes 0.2 us more if it needs an event.
+ * tells its writer to set the bit of the slot and an event of the context after
+ * each write; so silent peers cost nothing. A prune leaves ACTIVE_MIN rings
+ * active, because a message that needs an event takes 0.2 us more.
  *
- * Blocking without missing a message takes a barrier in every process
- * (shm_ring.h). The barrier interrupts processes that are just waking, and adds
- * 5 us and more to a call between two processes that block. So the first
- * message after a wait only activates its ring, and the second one sets POLLED:
- * a reader that blocks again before the second message needs no barrier. Model:
- * tests/models/shm_ring.pml. */
+ * Before a reader blocks, it fences all processes by membarrier, so as not to
+ * miss a message of a POLLED ring (shm_ring.h). The membarrier interrupts
+ * processes that are just waking, and adds 5 us and more to a call between two
+ * processes that block. So the first message after a wait only activates its
+ * ring, and the second sets POLLED: a reader that blocks again in between needs
+ * no membarrier. Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ bool amg_shm_has_membarrier(void)
            membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) == 0;
 }
 
-/* Executes a full barrier in every process that writes to the segment. */
+/* Executes a full fence in every process that writes to the segment. */
 static void fence_all(const struct amg_shm_domain *domain)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -56,13 +56,13 @@ static void fence_all(const struct amg_shm_domain *domain)
 
 static int fifo_make(const char *path)
 {
-    /* EEXIST: an earlier call made the FIFO and could not open it. */
+    /* EEXIST: an earlier call made the FIFO, but could not open it. */
     if (mkfifo(path, 0600) != 0 && errno != EEXIST)
         return -1;
     return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* A FIFO without a name, with both ends in one descriptor. */
+/* Makes a FIFO without a name; one descriptor opens both of its ends. */
 static int pipe_make(void)
 {
     int ends[2];
@@ -200,7 +200,7 @@ void amg_shm_inbox_close_locked(struct amg_shm_inbox *inbox)
 
     AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
     AMG_ASSERT(inbox->is_open);
-    /* Before `is_open`: writers that see CLOSED must see what was read. */
+    /* Before `is_open`: a writer that sees CLOSED must see what was read. */
     for (; link != NULL; link = amg_list_next(&inbox->rings, link))
         amg_shm_inring_report(
             amg_container_of(link, struct amg_shm_inring, link));
@@ -305,7 +305,7 @@ void amg_shm_inbox_prune(struct amg_shm_inbox *inbox)
             resting < inbox->active_count - ACTIVE_MIN) {
             ring_set_dormant(ring);
             resting++;
-            ring->seen = ring->in.head - 1; /* marks the ring as silent */
+            ring->seen = ring->in.head - 1; /* a mark for the loop below */
         } else {
             ring->seen = ring->in.head;
         }
@@ -342,7 +342,7 @@ bool amg_shm_inbox_prepare_block(struct amg_shm_inbox *inbox, bool must_fence)
     }
     if (must_fence)
         fence_all(inbox->domain);
-    else /* writers of dormant rings set an event and fence */
+    else /* the writers of DORMANT rings set an event, then fence */
         atomic_thread_fence(memory_order_seq_cst);
     for (uint32_t i = 0; i < inbox->active_count && is_quiet; i++)
         is_quiet = !amg_shm_in_has(&inbox->active[i]->in);

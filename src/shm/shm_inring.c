@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rings of the senders, from the claim of a slot to its release.
  *
- * Opening the ring of a sender maps the sender's segment, which makes the
- * sender a peer. Before the mapping, this process knows only the claim and the
- * name in the ring.
+ * To open the ring of a sender, this process maps the sender's segment, unless
+ * the sender is a peer already. Before the mapping, this process knows only the
+ * claim of the sender, and the name and incarnation in the ring.
  *
- * A ring ends when its writer released its claim, closed, or died. The reader
- * first reads the ring to its end, so replies and requests in it arrive. A ring
- * is not read if the segment of its writer was never mapped here. Models:
- * tests/models/shm_pair.pml, shm_slots.pml. */
+ * A ring ends when its writer has released its claim, closed, or died. The
+ * reader first reads the ring to its end, so that the messages in the ring
+ * arrive. A ring whose writer's segment cannot be mapped here is never read.
+ * Models: tests/models/shm_pair.pml, shm_slots.pml. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@
 #include "shm/shm_files.h"
 #include "shm/shm_peer.h"
 
-/* How long this process tries to map the segment of a new sender while it has
- * no free descriptor or memory. */
+/* How long this process, if it lacks a descriptor or memory, tries to map the
+ * segment of a new sender before it refuses the sender. */
 #define MAP_WAIT_NS (1000 * AMG_NS_PER_MS)
 
 /* Makes the slot available to the next sender. */
@@ -36,8 +36,8 @@ static void slot_free(struct amg_shm_domain *domain, uint32_t slot)
         memory_order_release);
 }
 
-/* Whether the slot belongs to a known peer that closed or died. A peer that
- * refused this process does not count: it is GONE, but may be alive. */
+/* Whether the slot belongs to a known peer that closed or died. False for a
+ * peer that refused this process: such a peer is GONE, but may be alive. */
 static bool slot_is_of_gone_locked(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
@@ -76,10 +76,10 @@ static enum amg_shm_life slot_life(
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
-/* Refuses a sender whose segment cannot be mapped here, or which refused this
- * process before, so would get no reply. A living sender sees REFUSED
- * and releases its claim; the slot of a dead sender is freed. A refused ring is
- * never read: the sender treats the messages in it as not delivered. */
+/* Refuses a sender that could get no reply: its segment cannot be mapped here,
+ * or it refused this process before. A living sender sees REFUSED and releases
+ * its claim; the slot of a dead sender is freed. A refused ring is never read:
+ * the sender treats the messages in the ring as not delivered. */
 static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     uint64_t claim, const char *name, hg_return_t why)
 {
@@ -104,7 +104,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
     domain->refused = ring->incarnation;
 }
 
-/* Whether the wait for a descriptor, or memory, has taken too long. */
+/* Whether the wait for a descriptor or for memory has taken too long. */
 static bool map_wait_is_over_locked(struct amg_shm_domain *domain)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -212,7 +212,7 @@ static void ring_leave_locked(
         amg_shm_due_set_locked(ep, AMG_SHM_DUE_LEAVING, true);
 }
 
-/* Handles the event of one slot. False: no memory or descriptor; try again. */
+/* Handles an event of a slot. False: no memory or descriptor; try again. */
 static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -249,8 +249,8 @@ static bool slot_take_locked(struct amg_shm_inbox *inbox, uint32_t slot)
 static bool slots_of_bit_take_locked(struct amg_shm_inbox *inbox, uint32_t bit)
 {
     AMG_ASSERT_HELD_BIAS(&inbox->domain->lock);
-    /* The end is read after the bit was taken, as a new sender first raises the
-     * end and then sets a bit. */
+    /* Reads the end after the bit was taken: a new sender first raises the end,
+     * then sets the bit. */
     uint32_t end = amg_shm_region_slot_end(&inbox->domain->region);
     bool is_done = true;
 
@@ -283,9 +283,9 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
     }
 }
 
-/* Checks the claims that have no open ring: opens rings of known peers that
- * closed or died, and frees the slots of senders that died before their ring
- * was opened. False: no memory. */
+/* Checks the claims whose ring is not open here: opens the rings of known peers
+ * that closed or died, and frees the slots of senders that died before their
+ * ring was opened. False: no memory. */
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;
@@ -309,8 +309,8 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
     return is_done;
 }
 
-/* Marks the rings of peers that closed or died as leaving; polls read the rest
- * of these rings. False: no memory. */
+/* Marks the rings of GONE peers as leaving, and makes them active, so that
+ * polls read the rest of each ring. False: no memory. */
 static bool rings_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);

@@ -175,7 +175,7 @@ static hg_return_t records_grow_locked(struct amg_shm_exposer *exposer)
     return HG_SUCCESS;
 }
 
-/* Takes a free record, if possible with an entry in the table. */
+/* Takes a free record, if possible a record with an entry in the table. */
 static hg_return_t record_take_locked(
     struct amg_shm_exposer *exposer, uint32_t *ret_index)
 {
@@ -193,7 +193,7 @@ static hg_return_t record_take_locked(
     return HG_SUCCESS;
 }
 
-/* The class of a list of `count` segments, which gets room for 2^class. */
+/* The class of a list of `count` segments; the list gets 2^class entries. */
 static unsigned list_class(uint32_t count)
 {
     return count <= 1 ? 0 : 32u - (unsigned)__builtin_clz(count - 1);
@@ -452,7 +452,7 @@ hg_return_t amg_shm_exposer_remove(
     return HG_SUCCESS;
 }
 
-/* Bytes of the list in front of a segment. */
+/* Number of bytes in the segments before `segment`. */
 static uint64_t mem_start(const struct amg_shm_mem *mem, uint32_t segment)
 {
     return segment == 0 ? 0 : mem->ends[segment - 1];

@@ -17,10 +17,10 @@
  * each attempt to send a message first tries to claim a slot. New requests fail
  * while /dev/shm has no room for the ring.
  *
- * The doorbell of a context is its event bits, and the FIFO that wakes its
- * owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
+ * The doorbell of a context consists of its event bits and the FIFO that wakes
+ * its owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
  * fences, and reads the events; a sender sets an event bit, fences, and reads
- * `sleep`. (The owner fences by membarrier where the rings need that, see
+ * `sleep`. (If a ring was POLLED, the owner fences by membarrier, see
  * shm_inbox.c.) Only the first sender that finds ASLEEP stores WOKEN and writes
  * one byte into the FIFO. A sender opens the FIFO before it stores WOKEN: if
  * the open fails, the sender tries again later, and other senders still find
@@ -31,8 +31,8 @@
  * A sender opens the FIFO for reading, too, so that a write raises no signal
  * when the owner is gone.
  *
- * Posts by other threads of this process need no such protocol: they use lists
- * of the endpoint under the lock, as amg_shm_poll_arm() does. Models:
+ * Posts by other threads of this process need no such protocol: the posts, and
+ * amg_shm_poll_arm(), use the lists of the endpoint under the lock. Models:
  * tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_peer.h"
 
@@ -58,7 +58,7 @@ static bool is_asleep(const struct amg_shm_context *context)
                AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
 }
 
-/* Stores WOKEN if the owner is ASLEEP. True, for one sender: must wake it. */
+/* If ASLEEP: stores WOKEN. True: this caller did, and must wake the owner. */
 static bool sleeper_claim(struct amg_shm_context *context)
 {
     uint32_t sleep =
@@ -72,13 +72,13 @@ static bool sleeper_claim(struct amg_shm_context *context)
 
 static void doorbell_write(int doorbell)
 {
-    /* EAGAIN: the FIFO is full, and so readable. ENOMEM: retried, as no other
-     * sender wakes the owner. */
+    /* EAGAIN: the FIFO is full, so it is readable and wakes the owner. ENOMEM:
+     * tries again, because no other sender will wake the owner. */
     while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
         sched_yield();
 }
 
-/* Opens the doorbell of a peer. -1: failed, see `errno`. */
+/* Opens the FIFO of a context of a peer. -1: failed, see `errno`. */
 static int doorbell_open(const struct amg_shm_context *context,
     const struct amg_shm_peer *peer, uint8_t context_id)
 {
@@ -95,7 +95,7 @@ static int doorbell_open(const struct amg_shm_context *context,
     }
     doorbell =
         amg_shm_files_open_of(peer->region.pid, (int)(word >> 32) - 1, S_IFIFO);
-    /* The owner closed or died, and another file has that number. */
+    /* The owner closed or died, and the descriptor is another file now. */
     if (doorbell >= 0 && (fstat(doorbell, &status) != 0 ||
                              (uint32_t)status.st_ino != (uint32_t)word)) {
         amg_spare_close(doorbell);
@@ -116,9 +116,9 @@ static void cannot_wake(
     peer->warned |= AMG_SHM_WARNED_OF_DOORBELL;
 }
 
-/* Sets `events` at a context of a peer, and wakes the context if it is blocked.
+/* Sets `events` at a context of a peer, and wakes the owner if it is blocked.
  * `*doorbell` is our end of the FIFO, opened here when first needed. False: the
- * wakeup failed, and polls try again. */
+ * wakeup failed; the caller tries again later. */
 static bool context_raise(struct amg_shm_context *context,
     enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
     int *doorbell)
@@ -179,7 +179,7 @@ void amg_shm_link_raise_locked(
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     AMG_ASSERT(link->slot < AMG_SHM_SLOTS);
-    /* Release: the owner may take the bit by the event of another sender. */
+    /* Release: an event of another sender may make the owner take the bit. */
     atomic_fetch_or_explicit(&link->context->rings[bit / 64], 1ull << bit % 64,
         memory_order_release);
     if (!context_raise(link->context, AMG_SHM_EVENT_RINGS, peer,
@@ -281,8 +281,8 @@ bool amg_shm_link_has_state_locked(
     return false;
 }
 
-/* Whether the context is or was open, or may be opened: as long as a domain has
- * opened no context, requests wait for the first context. */
+/* Whether the context is or was open, or may still be opened: requests wait as
+ * long as the domain has not opened its first context. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {
@@ -311,7 +311,7 @@ static void link_lacks_memory(
     peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
 }
 
-/* Claims a free slot; false: none is free, or no room for claims (logged). */
+/* Claims a free slot; false: no slot is free, or /dev/shm is full (logged). */
 static bool slot_claim(struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
     const struct amg_shm_region *own = &peer->domain->region;
@@ -447,7 +447,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     link->out.tail = AMG_SHM_CELLS; /* full */
     link->out.room = 0;
     if (!link_claim_locked(peer, link))
-        (void)amg_shm_link_raise_all(peer); /* to free slots of dead senders */
+        (void)amg_shm_link_raise_all(peer); /* frees slots of dead senders */
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;

@@ -3,17 +3,17 @@
  * with them.
  *
  * A peer that closes marks its segment, and sets an event bit at its peers.
- * When a peer dies, the kernel makes its pidfd readable; one epoll set holds
- * all pidfds, and the endpoints block on that set. A peer without a pidfd
- * (another pid namespace, an old kernel, too many peers) is checked at
- * intervals. A timer wakes blocked endpoints for these checks, for retries of
- * failed wakeups, and for new attempts to claim a slot. A peer that became
- * another program by exec() keeps its pid: silent_check_locked() detects that.
+ * When a peer dies, the kernel makes its pidfd readable. One epoll set holds
+ * all pidfds, and is itself in the epoll set on which each endpoint blocks. A
+ * peer without a pidfd (another pid namespace, an old kernel, too many peers)
+ * is checked at intervals. A timer wakes blocked endpoints for these checks,
+ * for retries of failed wakeups, and for new attempts to claim a slot. A peer
+ * that called exec() keeps its pid: silent_check_locked() detects the exec().
  *
- * A peer may have replied before it closed or died: a call to the peer ends
- * when the ring with the peer's replies was read to the end (shm_inring.c). A
- * partly written cell does not have its number yet, so is not read. Model:
- * tests/models/shm_ring.pml. */
+ * A peer may have replied before it closed or died. So a call to the peer ends
+ * only when the ring with the peer's replies was read to the end
+ * (shm_inring.c). A partly written cell lacks its number, and is not read.
+ * Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <sys/epoll.h>
@@ -37,8 +37,8 @@ enum {
     CHECKS = 16, /* peers without a pidfd per step: 5 system calls each */
 };
 
-/* Wakes the owners of the inboxes: the owners read the rings of the peer to
- * their ends, which ends the calls to the peer. */
+/* Wakes the owners of all inboxes, because a peer is GONE: the owners read the
+ * peer's rings to their ends, which ends the calls to the peer. */
 static void inboxes_wake_locked(struct amg_shm_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
@@ -52,8 +52,8 @@ static void inboxes_wake_locked(struct amg_shm_domain *domain)
             amg_shm_doorbell_self_locked(domain->eps[i]);
 }
 
-/* Ends everything in flight to a peer that closed or died, except calls: their
- * answers may be in a ring (amg_shm_liveness_end_calls_locked). */
+/* Makes a peer GONE, and ends everything in flight to the peer except calls,
+ * whose answers may be in a ring (amg_shm_liveness_end_calls_locked). */
 static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -75,7 +75,7 @@ static void peer_gone_locked(struct amg_shm_peer *peer, bool has_died)
     amg_flow_forget(&domain->calls.flow, &peer->calls);
     amg_flow_bound(&domain->calls.flow, &peer->calls, domain->calls.flow.limit,
         peer->region.first_credits);
-    /* Polls must tell the other peers that may use the freed credits now. */
+    /* Polls must send notes to the peers that get the freed credits now. */
     atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
     /* Suppresses a warning: messages left in the ring may return credits. */
     peer->calls.violations |= 1u << AMG_VIOLATION_CREDITS;
@@ -109,9 +109,9 @@ static bool has_rings_locked(const struct amg_shm_peer *peer)
     return false;
 }
 
-/* The calls to a peer that end with HG_HOSTUNREACH: those of `inbox`, where all
- * cells of the peer were read; with `is_last`, cancelled calls of all contexts,
- * too, because the peer's cells in the other inboxes were also read. */
+/* Selects the calls to a peer that end with HG_HOSTUNREACH: the calls of
+ * `inbox`, where all cells of the peer were read. `is_last`: the cells in all
+ * other inboxes were read, too, so cancelled calls of any context also end. */
 struct silence {
     const struct amg_shm_inbox *inbox;
     bool is_last;
@@ -202,7 +202,7 @@ static void death_events_take_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* Period in which a blocked endpoint has to wake up; 0: never. */
+/* Period after which a blocked endpoint must wake up; 0: no limit. */
 static uint64_t tick_period_locked(struct amg_shm_domain *domain)
 {
     struct amg_shm_peer *peer = NULL;
@@ -300,7 +300,7 @@ void amg_shm_liveness_check_all_locked(struct amg_shm_domain *domain)
 
 void amg_shm_liveness_init(struct amg_shm_domain *domain)
 {
-    /* -1, no epoll set: the peers are checked at intervals, by their pids. */
+    /* -1, no epoll set: no peer gets a pidfd, all are checked at intervals. */
     domain->deaths.epoll = epoll_create1(EPOLL_CLOEXEC);
     domain->deaths.timer = -1;
     domain->peer_gone_locked = peer_gone_locked;

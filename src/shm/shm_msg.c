@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Received requests, replies and refusals, as passed to the call engine.
+/* Received requests, replies and refusals, and how the call engine gets them.
  *
- * Bytes in cells are copied out, so that the cells are free at once: into an
- * arrival or, for a short reply, into the words of its operation. Bytes in a
- * msgbuf of the sender are read there, or copied to the heap. */
+ * Bytes in cells are copied into an arrival or, for a short reply, into the
+ * words of its operation, so that the cells are free at once. Bytes in a msgbuf
+ * or block of the sender are used in place, or copied to the heap. */
 #include "shm/shm_inbox.h"
 
 #include <string.h>
@@ -16,10 +16,10 @@
 
 enum {
     BLOCK = 32, /* arrivals of one allocation, a struct amg_shm_block */
-    /* Msgbufs and blocks of one peer that arrivals may point into. Further
-     * msgbufs, and all of the transit stock, are copied, so that receivers that
-     * keep arrivals do not exhaust the msgbufs of a sender. Blocks of a segment
-     * count, but are never copied: a sender can do without blocks. */
+    /* Msgbufs and blocks of one peer that arrivals may point into. The bytes of
+     * further msgbufs, and of all transit msgbufs, are copied, so that
+     * receivers that keep arrivals do not exhaust the msgbufs of a sender.
+     * Blocks count, but are never copied: a sender can do without blocks. */
     MSGBUFS_HELD_MAX = 16,
     /* Bytes of a reply that fit behind the first word of amg_op.priv. */
     IN_OP = (AMG_OP_PRIV_WORDS - 1) * 8,
@@ -113,7 +113,7 @@ static inline struct amg_shm_arrival *arrival_get_locked(
     return arrival;
 }
 
-/* Releases bytes that are not in the arrival. */
+/* Releases the bytes of an arrival that are outside of the arrival. */
 AMG_NOINLINE static void bytes_release_locked(struct amg_shm_arrival *arrival)
 {
     struct amg_shm_peer *peer = amg_shm_peer_of(arrival->base.from);
@@ -197,7 +197,7 @@ static void message_end(struct message message)
         msgbuf_return(message.peer, message.msgbuf);
 }
 
-/* Gives the bytes in a msgbuf to an arrival. False: no memory. */
+/* Gives the bytes in a msgbuf or block to an arrival. False: no memory. */
 AMG_NOINLINE static bool msgbuf_take_locked(
     struct amg_shm_arrival *arrival, struct message message)
 {
@@ -267,7 +267,7 @@ static AMG_INLINE bool arrival_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Owes the peer one more credit, which this call or a later message returns. */
+/* Owes the peer one more credit; returns owed credits now if they are many. */
 static void credit_owe_locked(struct amg_shm_peer *peer)
 {
     struct amg_shm_domain *domain = peer->domain;
@@ -278,8 +278,8 @@ static void credit_owe_locked(struct amg_shm_peer *peer)
         atomic_store_explicit(&domain->has_deferred, 1, memory_order_relaxed);
 }
 
-/* Refuses a request: tells an origin that waits for a reply, and owes another
- * origin the credit. False: no memory. */
+/* Refuses a request: sends a refusal if the origin waits for a reply; owes the
+ * credit of a one-way request, except of an ACK. False: no memory. */
 AMG_NOINLINE static bool request_refuse_locked(
     struct message message, uint32_t code)
 {
@@ -315,8 +315,8 @@ static AMG_INLINE bool on_request_locked(struct amg_shm_domain *domain,
     return arrival_give_locked(domain, message, false, &events->arrived);
 }
 
-/* Puts the bytes of a reply, which do not fit into `op`, into an arrival for
- * `op`. False: no memory. */
+/* Gives `op` an arrival with the bytes of a reply that is too long for the
+ * words of `op`. False: no memory. */
 AMG_NOINLINE static bool op_give_arrival_locked(
     struct amg_shm_domain *domain, struct amg_op *op, struct message message)
 {
@@ -349,8 +349,8 @@ static AMG_INLINE bool op_give_locked(struct amg_shm_domain *domain,
     return true;
 }
 
-/* Completes the operation: in the running poll, or in the next poll of the
- * operation's own endpoint. */
+/* Completes the operation: in the running poll if that is a poll of the
+ * operation's endpoint, else in the next poll of that endpoint. */
 static inline void op_finish_locked(struct amg_shm_ep *op_ep, struct amg_op *op,
     const struct amg_shm_ep *ep, struct amg_events *events)
 {
@@ -395,7 +395,7 @@ static bool late_take_locked(
     return true;
 }
 
-/* Ends a cancelled call, or drops an answer to no call. False: no memory. */
+/* Ends a cancelled call, or drops an answer of no call. False: no memory. */
 AMG_NOINLINE static bool on_unawaited_locked(
     struct amg_shm_domain *domain, struct amg_op *op, struct message message)
 {
@@ -529,7 +529,7 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
 
 /* Takes a cell of a transfer: first its credits, and then, without the lock,
  * its message, which may copy 64 KiB. If the context is closed, the lock stays
- * held: the lock guards a closed inbox. False: no cell of a transfer. */
+ * held, because it guards a closed inbox. False: not a cell of a transfer. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {
@@ -554,8 +554,8 @@ AMG_NOINLINE static bool transfer_cell_take_locked(
     return true;
 }
 
-/* Takes at most `left` messages of a ring that is not empty, until memory runs
- * out. Returns `left` minus the number of messages taken. */
+/* Takes at most `left` messages of a ring that is not empty; stops if memory is
+ * lacking. Returns `left` minus the number of messages taken. */
 static AMG_INLINE unsigned ring_take_locked(struct amg_shm_ep *ep,
     struct amg_shm_inring *ring, unsigned left, struct amg_events *events)
 {

@@ -2,21 +2,21 @@
 /* Peers of a domain: their references, mappings and address strings.
  *
  * A peer is found by the incarnation of its segment: a random number, so that a
- * name reused by another process is another peer. A peer lives while it has
- * references or operations in flight; each ring by which a peer sends to us
- * holds a reference, so a peer in use stays until it closes or dies.
+ * name reused by another process is another peer. A peer stays allocated while
+ * it has references or operations in flight; each ring by which a peer sends to
+ * us holds a reference, so a peer in use stays until it closes or dies.
  *
  * The ranks of a node know each other's names and incarnations from the start
  * (amg_shm_node_join). A rank is UNMET until this process first sends to the
- * rank or receives from it: only then its segment is mapped and its pidfd
- * opened. If the mapping fails, the message ends with an error, and the next
+ * rank or receives from it: only then this process maps its segment and opens
+ * its pidfd. If the mapping fails, the message ends with an error, and the next
  * message tries again: no other route leads to a rank of the node.
  *
  * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
  * each context that this process found blocked. A domain has at most 256 pidfds
- * and 256 doorbells, and of each at most a quarter of the limit (ulimit -n).
- * Further peers have no pidfd; a further doorbell closes the doorbell that was
- * opened first. The library does not raise the soft limit.
+ * and 256 doorbells, and of each kind at most a quarter of the descriptor limit
+ * (ulimit -n). Further peers have no pidfd; a further doorbell closes the
+ * doorbell that was opened first. The library does not raise the soft limit.
  *
  * Memory per peer: about 600 bytes, and a ring of 5376 bytes for each context
  * that one of the two processes calls at the other. */
@@ -35,7 +35,7 @@
 #include "base/process.h"
 #include "shm/shm_files.h"
 
-enum { DESCRIPTORS_PART = 4, DESCRIPTORS_MAX = 256 }; /* of each kind */
+enum { DESCRIPTORS_PART = 4, DESCRIPTORS_MAX = 256 }; /* limits per kind */
 
 static const char addr_prefix[] = "na+sm://";
 
@@ -63,7 +63,7 @@ static struct amg_shm_peer *peer_make_locked(
     return peer;
 }
 
-/* Limit of pidfds, and of doorbells; leaves most descriptors to the program. */
+/* Limit of pidfds, and of doorbells; the program needs descriptors, too. */
 static uint32_t descriptors_max(void)
 {
     uint64_t part = amg_descriptor_limit() / DESCRIPTORS_PART;
@@ -193,8 +193,8 @@ static struct amg_shm_peer *peer_known_locked(
     return peer;
 }
 
-/* Copies all members but name and incarnation, which are equal already, and
- * which other threads read without the lock. */
+/* Copies all members except name and incarnation: these are equal already, and
+ * other threads read them without the lock. */
 static void region_take(
     struct amg_shm_region *region, const struct amg_shm_region *mapped)
 {

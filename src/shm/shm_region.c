@@ -7,8 +7,8 @@
  * error and does not end the process by SIGBUS.
  *
  * Node memory loses its name as soon as all users have mapped the memory. Until
- * then the creator holds a flock(): other processes remove a file without one,
- * which a killed creator left (shm_files.c). */
+ * then the creator holds a flock() on the file: a file without a flock() was
+ * left by a killed creator, and other processes remove it (shm_files.c). */
 #include "shm/shm_files.h"
 #include "shm/shm_transport.h"
 
@@ -164,8 +164,8 @@ static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
     return HG_SUCCESS;
 }
 
-/* Names a file that has no name yet. HG_ADDRINUSE: `*ret_pid` is the living
- * process that has that name, or 0 if unknown. */
+/* Names a file that has no name yet. HG_ADDRINUSE: the name belongs to process
+ * `*ret_pid`, which lives; 0: unknown. */
 static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
 {
     char path[AMG_SHM_PATH_CAP];
@@ -188,9 +188,9 @@ static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
     return HG_ADDRINUSE;
 }
 
-/* Names a file after this process, by the lowest free number: so a class that
- * is closed and opened again, also after exec(), has the same address.
- * `is_by_fd`: appends the descriptor to the name. */
+/* Names a file by the pid and the lowest free number: so a class that is closed
+ * and opened again, also after exec(), gets the same address. `is_by_fd`:
+ * appends the descriptor to the name. */
 static hg_return_t file_name_next(
     int fd, const char *kind, bool is_by_fd, char ret_name[AMG_SHM_NAME_CAP])
 {
@@ -221,7 +221,7 @@ static hg_return_t file_name_chosen(int fd, const char *name)
     return rc;
 }
 
-/* Opens the segment of that name by the owner's descriptor; -1: see `errno`. */
+/* Opens a segment by the owner's descriptor in its name; -1: see `errno`. */
 static int open_nameless(const char *name)
 {
     uint32_t pid = 0;
@@ -232,7 +232,7 @@ static int open_nameless(const char *name)
     if (sscanf(name, "%" SCNu32 "-%u.%d", &pid, &number, &fd) != 3)
         return -1;
     fd = amg_shm_files_open_of(pid, fd, S_IFREG);
-    /* EACCES: the kernel shows the descriptors of a zombie to no process. */
+    /* EACCES: the kernel hides the descriptors of a zombie. */
     if (fd < 0 && errno == EACCES && amg_shm_files_life(pid, 0) == AMG_SHM_DEAD)
         errno = ENOENT;
     return fd;
@@ -263,7 +263,7 @@ static hg_return_t open_failure(int error)
     }
 }
 
-/* Reserves pages of the file; false, and `errno`: too few pages are left. */
+/* Reserves pages of the file. False, with `errno`: too few pages are left. */
 static bool file_reserve(int fd, uint64_t at, uint64_t len)
 {
     /* After RESERVE_TRIES signals, goes on without reserved pages. */
@@ -299,8 +299,8 @@ bool amg_shm_region_reserve(
     return is_there;
 }
 
-/* Bytes at the front of a segment that are reserved at its creation: the parts
- * before the keys, of the claims only the first AMG_SHM_CLAIMS_AT_ONCE. */
+/* Length of the front of a segment, reserved at its creation: the parts before
+ * the keys, but of the claims only the first AMG_SHM_CLAIMS_AT_ONCE. */
 static uint64_t first_len(const struct amg_shm_head *head)
 {
     return head->claims_at + AMG_SHM_CLAIMS_AT_ONCE * sizeof(uint64_t);
@@ -509,7 +509,7 @@ void amg_shm_region_fini(struct amg_shm_region *region)
     region->head = NULL;
 }
 
-/* Whether this process could map the segment without a name: the owner is in
+/* Whether this process could map the segment if it had no name: the owner is in
  * the same pid namespace, and its descriptors can be opened through /proc. */
 static bool region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other)

@@ -42,7 +42,7 @@ static bool context_is_closed(const struct amg_shm_context *context)
 }
 
 /* Sets an event for the reader, which does not poll the ring. SENT_TO_CLOSED:
- * the reader's context has closed, and perhaps nobody reads the cells. */
+ * the context has closed, and has not reported the cells as read. */
 AMG_NOINLINE static enum sent cell_wake_locked(
     struct amg_shm_peer *peer, struct amg_shm_link *link)
 {
@@ -65,7 +65,8 @@ struct outgoing {
     uint8_t origin_context;
 };
 
-/* Fills in all but the bytes, publishes the cells, and wakes the reader. */
+/* Fills in the first cell except `len` and the bytes, which the caller has set;
+ * publishes the cells; sets an event if the reader does not poll the ring. */
 static AMG_INLINE enum sent cell_send_locked(struct amg_shm_domain *domain,
     const struct outgoing *message, struct amg_shm_cell *cell, uint32_t cells)
 {
@@ -103,8 +104,8 @@ static AMG_INLINE bool is_sendable(
                fits_into_cells(message));
 }
 
-/* Sends a message that does not fit into one cell: in a few cells, else by
- * lending the msgbuf to the peer, with the number of the msgbuf in one cell. */
+/* Sends a message that does not fit into one cell: in a few cells, or in one
+ * cell that names the msgbuf or block, which is lent to the peer. */
 AMG_NOINLINE static enum sent long_send_locked(
     struct amg_shm_buf *buf, struct outgoing message)
 {
@@ -131,7 +132,7 @@ AMG_NOINLINE static enum sent long_send_locked(
     return cell_send_locked(buf->domain, &message, cell, 1);
 }
 
-/* Sends a message that fits into a cell, for which there is room. */
+/* Sends a message that fits into one cell; the ring has a free cell. */
 static AMG_INLINE enum sent short_send_locked(struct amg_shm_domain *domain,
     const void *bytes, const struct outgoing *message)
 {
@@ -157,8 +158,8 @@ static AMG_INLINE enum sent message_send_locked(struct amg_shm_domain *domain,
     return sent;
 }
 
-/* Sends a buf that had to wait, and takes the buf. SENT_NOT: the buf stays the
- * caller's. */
+/* Sends the message of a buf that buf_address() filled in, and takes the buf.
+ * SENT_NOT: the buf stays the caller's. */
 static enum sent buf_send_locked(struct amg_shm_buf *buf)
 {
     const struct outgoing message = {
@@ -212,8 +213,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* Ends a request that was sent to a closed context. The slot of the call stays:
- * if the context is opened again, it first refuses what is in its rings. */
+/* Ends a request that was sent to a closed context. The call keeps its slot: a
+ * context that opens again first refuses the requests left in its rings. */
 AMG_NOINLINE static void request_abandon_locked(
     struct amg_shm_domain *domain, uint32_t cookie)
 {
@@ -222,8 +223,8 @@ AMG_NOINLINE static void request_abandon_locked(
         amg_table_at(&domain->calls.table, cookie)->object, HG_NOENTRY);
 }
 
-/* Ends the requests that wait for a link to a closed context: perhaps nobody
- * reads the ring, and then neither room nor credits come back. */
+/* Ends the requests that wait for a link to a closed context: the peer may no
+ * longer read the ring, and then neither room nor credits come back. */
 AMG_NOINLINE static void link_refuse_waiting_locked(
     struct amg_shm_domain *domain, const struct amg_shm_link *link)
 {
@@ -274,7 +275,7 @@ hg_return_t amg_shm_send_waiting_locked(
     return HG_SUCCESS;
 }
 
-/* Whether the reader reads the ring: in each poll, or after events. */
+/* Whether the reader reads the ring, in each poll or after an event. */
 static inline bool link_is_read(const struct amg_shm_link *link)
 {
     unsigned poll_state =
@@ -283,7 +284,7 @@ static inline bool link_is_read(const struct amg_shm_link *link)
     return poll_state - AMG_SHM_DORMANT <= AMG_SHM_POLLED - AMG_SHM_DORMANT;
 }
 
-/* The link for a request. Any code but HG_SUCCESS, HG_NOMEM ends the call. */
+/* Finds the link for a request. Errors other than HG_NOMEM end the call. */
 static inline hg_return_t request_link_locked(
     struct amg_shm_peer *peer, uint8_t context, struct amg_shm_link **ret_link)
 {
@@ -383,7 +384,7 @@ static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
     return rc;
 }
 
-/* Posts a request that cannot leave by the fast path: may let it wait. */
+/* Posts a request that the fast path could not send; it may have to wait. */
 AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
     struct outgoing message, uint8_t target_context, struct amg_op *op,
     struct amg_ep *ep)
@@ -405,9 +406,8 @@ AMG_NOINLINE static hg_return_t request_post_locked(struct amg_shm_buf *buf,
     return buf_end_locked(buf, rc);
 }
 
-/* Takes what a request needs before it is sent: a credit and, if it wants a
- * reply, a slot in the table of calls. False: one of the two is missing, and
- * nothing has changed. */
+/* Takes a credit for a request and, if the request wants a reply, a slot in the
+ * table of calls. False: there is no credit or no slot; nothing has changed. */
 static AMG_INLINE bool request_begin_locked(struct amg_shm_domain *domain,
     struct amg_ep *ep, struct outgoing *message, struct amg_op *op)
 {

@@ -4,11 +4,10 @@
  * A transfer that can proceed is on the list `ready` of its endpoint. Each poll
  * moves the first transfers of `ready`: copies (shm_copy.c), or asks the peer
  * to copy. After such a request the transfer is on no list until an answer
- * comes; without a bounce buffer for the request, it is on `blocked`. While a
- * poll works on a transfer, the transfer is on no list and the lock is free, so
- * that posts and cancels go on; a cancel sets a flag in the transfer.
- *
- * All values from a peer are checked before use: an answer must be for a
+ * comes. A transfer that lacks a bounce buffer for a request is on `blocked`.
+ * While a poll moves a transfer, the transfer is on no list, and the poll does
+ * not hold the lock, so that posts and cancels can run; a cancel then only sets
+ * a flag. Values from a peer are checked before use: an answer must be for a
  * fragment in flight. */
 #include "shm/shm_bulk.h"
 
@@ -19,7 +18,7 @@
 #include "shm/shm_peer.h"
 #include "shm/shm_send.h"
 
-enum { POLL_TRANSFERS = 16 }; /* moved by one poll */
+enum { POLL_TRANSFERS = 16 }; /* transfers that one poll moves */
 
 void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
 {
@@ -32,7 +31,7 @@ void amg_shm_transfer_wake_locked(struct amg_shm_transfer *transfer)
     amg_shm_doorbell_self_locked(transfer->ep);
 }
 
-/* Frees a transfer, to which all answers have arrived, or none will. */
+/* Frees an ended transfer that waits for no further answer of the peer. */
 static void transfer_free_locked(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -42,12 +41,12 @@ static void transfer_free_locked(struct amg_shm_transfer *transfer)
     if (transfer->is_by_message)
         amg_table_remove(&domain->bulk.transfers, transfer->cookie);
     amg_shm_peer_unref_locked(transfer->peer);
-    /* NOTE(not a leaf lock): the pool's lock is taken inside. */
+    /* NOTE(not a leaf lock): takes the pool's lock under the domain's. */
     amg_pool_put(&domain->bulk.pool, transfer);
 }
 
-/* Whether a bounce buffer with pages is free for the transfer. Checked after
- * HG_BUSY: a buffer may have been freed meanwhile. */
+/* Whether a bounce buffer with pages is free for the transfer. Called after
+ * bounce_take_locked() failed: a buffer may have been freed meanwhile. */
 static bool bounce_is_free_locked(const struct amg_shm_transfer *transfer)
 {
     const struct amg_shm_bulk *bulk = &transfer->domain->bulk;
@@ -57,9 +56,9 @@ static bool bounce_is_free_locked(const struct amg_shm_transfer *transfer)
            transfer->peer->bulk.bounce_used < AMG_SHM_PEER_BOUNCE_MAX;
 }
 
-/* Takes a bounce buffer for a fragment to `peer`, if possible a buffer with
- * pages. HG_BUSY: wait until a buffer in use is free; HG_NOMEM: /dev/shm has no
- * room, and no buffer is in use. */
+/* Takes a bounce buffer for a fragment to `peer`, if possible a buffer that has
+ * pages. HG_BUSY: wait until a buffer in use becomes free; HG_NOMEM: /dev/shm
+ * has no room, and no buffer is in use. */
 static hg_return_t bounce_take_locked(struct amg_shm_domain *domain,
     struct amg_shm_peer *peer, uint32_t *ret_bounce)
 {
@@ -117,8 +116,8 @@ static void fragments_drop_locked(struct amg_shm_transfer *transfer)
     blocked_wake_locked(transfer->domain);
 }
 
-/* Bytes from the start of the segment to the next fragment. An offset beyond 64
- * bits must not wrap to 0: the peer refuses UINT64_MAX as too large. */
+/* Bytes from the start of the segment to the next fragment. UINT64_MAX if the
+ * sum exceeds 64 bits: the peer refuses that offset as too large. */
 static uint64_t fragment_offset(const struct amg_shm_transfer *transfer)
 {
     uint64_t offset = transfer->access.offset;
@@ -152,8 +151,8 @@ static hg_return_t fragment_send_locked(
         transfer->peer, &header, &request, sizeof(request));
 }
 
-/* Sets the result HG_NOMEM, and logs it: /dev/shm has no room for a bounce
- * buffer, and no buffer is in use, for whose return the transfer could wait. */
+/* Sets the result HG_NOMEM, and logs the cause: /dev/shm has no room for a
+ * bounce buffer, and no buffer is in use that the transfer could wait for. */
 static void bounce_lacks(struct amg_shm_transfer *transfer)
 {
     AMG_ASSERT(transfer->in_flight == 0);
@@ -166,8 +165,9 @@ static void bounce_lacks(struct amg_shm_transfer *transfer)
         AMG_SHM_BOUNCE_LEN);
 }
 
-/* Begins a further fragment. HG_AGAIN: no more fragments can be in flight now,
- * or the transfer failed. HG_BUSY: none is in flight, and no buffer is free. */
+/* Begins a fragment. HG_AGAIN: wait for answers to other fragments, or the
+ * transfer failed. HG_BUSY: no fragment is in flight, no bounce buffer is
+ * free. */
 static hg_return_t fragment_begin(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;
@@ -302,7 +302,7 @@ void amg_shm_transfers_drop_locked(struct amg_shm_domain *domain)
     }
 }
 
-/* Ends the operation; frees the transfer, if it waits for no answer. */
+/* Ends the operation; frees the transfer if no fragment is in flight. */
 static void transfer_end_locked(
     struct amg_shm_transfer *transfer, hg_return_t ret)
 {
@@ -344,8 +344,8 @@ static hg_return_t transfer_copy(
 
 /* Asks the peer to copy the next fragments of a POLLED transfer, as many as the
  * limits allow; after the first request, only the peer copies. HG_SUCCESS: all
- * bytes arrived; HG_AGAIN: continue when answers arrive; HG_BUSY: no bounce
- * buffer is free; HG_NOMEM: try again. Other codes end the transfer. */
+ * bytes arrived; HG_AGAIN: continue when answers arrive; HG_BUSY: wait for a
+ * bounce buffer; HG_NOMEM: try again. Other codes end the transfer. */
 static hg_return_t transfer_request(struct amg_shm_transfer *transfer)
 {
     struct amg_shm_domain *domain = transfer->domain;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared-memory driver: domains, endpoints, and the operations table. */
+/* Shared-memory driver: opens and closes domains; the operations table. */
 #include "shm/shm_transport.h"
 
 #include <sched.h>
@@ -217,7 +217,7 @@ static hg_return_t transport_open(
     return HG_SUCCESS;
 }
 
-/* Whether this process has one hardware thread, which a peer may need, too. */
+/* Whether this thread is bound to one hardware thread, which peers may need. */
 static bool must_yield(void)
 {
     cpu_set_t cpus;
@@ -242,11 +242,11 @@ static void transport_limits(
     };
 }
 
-/* Number of requests that keep this process from closing while the peer lives.
- * The ranks of a job close together, so a rank first waits until its requests
- * were answered or handled. Outside of a job, a process waits only for a peer
- * that has not mapped our segment yet (UNSEEN): all other peers can serve the
- * requests in our rings after this process is gone. */
+/* Number of our requests that keep this process from closing while the peer
+ * lives. The ranks of a job close together, so a rank first waits until its
+ * requests were answered or handled. Outside of a job, a process waits only for
+ * a peer that has not opened one of our rings yet (UNSEEN): all other peers can
+ * serve the requests in our rings after this process is gone. */
 static uint32_t peer_owes_locked(const struct amg_shm_peer *peer)
 {
     const struct amg_shm_domain *domain = peer->domain;
@@ -274,7 +274,7 @@ static bool is_quiet_locked(struct amg_shm_domain *domain)
     return true;
 }
 
-/* Checks once; core repeats the check up to a limit of time. */
+/* Checks once; core repeats the call up to a limit of time. */
 static hg_return_t transport_quiesce(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -288,8 +288,8 @@ static hg_return_t transport_quiesce(struct amg_domain *base)
     return is_quiet ? HG_SUCCESS : HG_AGAIN;
 }
 
-/* Logs each peer that keeps this process from closing, with the number of its
- * requests. */
+/* Logs each peer that keeps this process from closing, with the number of our
+ * requests that the peer has not handled. */
 static bool owing_log(struct amg_shm_domain *domain, bool is_over)
 {
     struct amg_shm_peer *peer = NULL;
@@ -318,13 +318,13 @@ static void transport_report(struct amg_domain *base)
     (void)owing_log(amg_shm_domain_of(base), false);
 }
 
-/* True: calls are given up, and logged. transport_close() waits for no peer. */
+/* True: calls are given up, and were logged. transport_close() never waits. */
 static bool transport_abandon(struct amg_domain *base)
 {
     return owing_log(amg_shm_domain_of(base), true);
 }
 
-/* The counts of unread cells are upper bounds, as readers report in steps. */
+/* Counts of unread cells are upper bounds, because readers report in steps. */
 static void links_write_state_locked(
     const struct amg_shm_peer *peer, struct amg_state *state)
 {

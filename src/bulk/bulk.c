@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handles: memory that this process exposes, or the description of memory
- * of another process; and the descriptor, a handle as bytes.
+/* Bulk handles: each stands for memory that this process exposes, or describes
+ * memory of another process. The descriptor of a handle is the handle as bytes.
  *
- * A local handle is registered with the drivers when its keys are first needed,
- * because the target of an RPC sends few of its handles to others. The drop of
- * the last reference ends the exposure, after which the program may unmap the
- * segments. */
+ * A local handle is registered with the drivers only when its keys are needed,
+ * because the target of an RPC sends few of its handles to other processes. The
+ * drop of the last reference ends the exposure; after that the program may
+ * unmap the segments. */
 #include "bulk/bulk.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static struct amg_attic attic; /* of bulk handles */
 
 #define BULK_FLAGS (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Entries of `starts`; 0 for a list of segments that is short to search. */
+/* Number of entries of `starts`; 0: the list is short enough to search. */
 static size_t starts_count(uint32_t count)
 {
     return count <= AMG_BULK_STARTS_STEP
@@ -132,8 +132,8 @@ hg_return_t amg_bulk_register(struct hg_bulk *bulk)
 
     if (!bulk->is_local)
         return HG_SUCCESS;
-    /* NOTE(not a leaf): the drivers take their own locks inside; they never use
-     * a bulk handle, so the order of locks is fixed. */
+    /* NOTE(not a leaf): the drivers take their own locks under this lock; a
+     * driver never uses a bulk handle, so the order of the locks is fixed. */
     amg_lock_lock(&bulk->lock);
     for (unsigned route = 0; route < AMG_ROUTE_COUNT && !bulk->is_registered;
          route++) {
@@ -163,8 +163,8 @@ bool amg_bulk_came_back(const struct hg_bulk *bulk)
                                bulk->segments, bulk->count);
 }
 
-/* Called once, when all segments are set: makes amg_bulk_find() fast. Returns
- * the total size. */
+/* Called once, after all segments were set: fills in `starts`, which makes
+ * amg_bulk_find() fast. Returns the sum of the sizes. */
 static uint64_t bulk_sealed(struct hg_bulk *bulk)
 {
     uint64_t *starts = (uint64_t *)(void *)(bulk->segments + bulk->count);
@@ -214,7 +214,7 @@ uint32_t amg_bulk_find(
     return i;
 }
 
-/* A handle of memory of this process, whose segments the caller sets. */
+/* Creates a handle for memory of this process; the caller sets the segments. */
 static hg_return_t local_make(hg_class_t *cls, uint32_t count, uint8_t flags,
     bool is_internal, struct hg_bulk **ret_bulk)
 {
@@ -257,8 +257,8 @@ hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     return HG_SUCCESS;
 }
 
-/* Sums the sizes; HG_INVALID_ARG if they exceed 64 bits or a pointer is
- * missing. */
+/* Sums the sizes. HG_INVALID_ARG: the sum exceeds 64 bits, or a segment of more
+ * than 0 bytes has no address. */
 static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     const hg_size_t *buf_sizes, uint64_t *ret_len)
 {
@@ -443,14 +443,14 @@ hg_uint8_t HG_Bulk_get_flags(hg_bulk_t handle)
  *
  *   off  len
  *     0    1  version, 1
- *     1    1  HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY: what others may do
- *     2    1  1 eager data follow | 2 bound to an address
+ *     1    1  HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY: what peers may do
+ *     2    1  bits: 1 the data follow (eager); 2 bound to an address
  *     3    1  number of keys
  *     4    4  number of segments n
  *     8   16  per segment, n times: address (8), length (8)
  *         2+k per key: route (1), length k (1), the driver's k bytes
  *         3+a when bound: context id (1), length a (2), address string with NUL
- *           e when eager: all bytes of the segments
+ *           e when eager: the bytes of all segments
  *
  * Numbers are in the byte order of the machine. The reader checks all counts
  * and lengths against the number of bytes received. */
@@ -461,7 +461,7 @@ enum {
     PACK_BOUND = 2,
     PACK_FIXED_LEN = 8,
     PACK_SEGMENT_LEN = 16,
-    ADDR_CAP = 256, /* a handle with a longer address is packed unbound */
+    ADDR_CAP = 256, /* a handle bound to a longer address is packed unbound */
 };
 
 /* Segments have the same layout in memory and in the descriptor. */
@@ -581,7 +581,7 @@ static bool read_keys(
         key.len = head[1];
         if (!take_bytes(reader, key.bytes, key.len))
             return false;
-        /* A route that this build does not know is ignored. */
+        /* Ignores the key of a route that this build does not know. */
         if (head[0] < AMG_ROUTE_COUNT)
             bulk->keys[head[0]] = key;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handles: memory that this process or another process exposes. */
+/* Bulk handles, for memory that this process or another process exposes. */
 #ifndef AMG_BULK_BULK_H
 #define AMG_BULK_BULK_H
 
@@ -19,20 +19,20 @@ enum { AMG_BULK_STARTS_STEP = 64, AMG_BULK_NEAR = 4 };
 typedef void (*amg_bulk_fill_fn)(void *arg, struct amg_segment *ret_segments);
 
 /* Freed with the last reference; transfers in flight hold references. Constant
- * once made, except for the registration, `is_internal` and `bound`. */
+ * once created, except the registration, `is_internal` and the binding. */
 struct hg_bulk {
     struct amg_link kept; /* in the attic (base/pool.h), once destroyed */
     hg_class_t *cls;
     atomic_int refs;      /* 0: destroyed */
-    uint8_t flags;        /* HG_BULK_READ_ONLY, ...: access of peers */
+    uint8_t flags;        /* HG_BULK_READ_ONLY, ...: what peers may do */
     bool is_local;        /* created by this process, not received */
-    bool is_internal;     /* not in the count of the program's handles */
+    bool is_internal;     /* not counted as a handle of the program */
     void *owned;          /* memory the library allocated for the segments */
     void *eager;          /* copy of all bytes, received with the descriptor */
     struct amg_lock lock; /* guards the registration of a local handle */
     bool is_registered;
     struct amg_mem *mems[AMG_ROUTE_COUNT];
-    struct amg_key keys[AMG_ROUTE_COUNT]; /* len 0: none for this route */
+    struct amg_key keys[AMG_ROUTE_COUNT]; /* len 0: no key for the route */
     struct hg_addr bound;                 /* peer NULL: not bound */
     uint8_t bound_context;
     uint64_t len; /* of all segments */
@@ -50,31 +50,31 @@ struct hg_bulk {
                  !amg_class_is_inherited((bulk)->cls),                         \
         amg_refs_get(&(bulk)->refs) > 0, "bulk handle", (bulk))
 
-/* Exposes `count` (> 0) segments as a handle of the program; `fill` writes them
- * before the return. Sizes add up to less than 2^64. HG_NOMEM. */
+/* Creates a handle of the program for `count` (> 0) segments; `fill` writes
+ * them during the call. The sizes add up to less than 2^64. HG_NOMEM. */
 hg_return_t amg_bulk_make_exposed(hg_class_t *cls, uint32_t count,
     uint8_t flags, amg_bulk_fill_fn fill, void *arg, struct hg_bulk **ret_bulk);
 
-/* Exposes `len` bytes at `data` by an internal handle, which takes `data` (of
- * amg_mem or the class's pool) and frees it. On an error `data` stays the
- * caller's. */
+/* Creates an internal handle for `len` bytes at `data`. The handle owns `data`,
+ * which is memory of amg_mem or of the class's pool, and frees `data`. After an
+ * error `data` stays the caller's. */
 hg_return_t amg_bulk_make_owning(hg_class_t *cls, void *data, uint64_t len,
     uint8_t flags, struct hg_bulk **ret_bulk);
 
 void amg_bulk_ref(struct hg_bulk *bulk);
-/* Drops a reference; the last one ends the exposure. HG_BUSY: a peer with an
- * access in flight did not answer; the reference stays. */
+/* Drops a reference; the last drop ends the exposure. HG_BUSY: an access of a
+ * peer did not end in time; the reference stays. */
 hg_return_t amg_bulk_unref(struct hg_bulk *bulk);
 
-/* Drops a reference when the caller cannot retry. If a peer does not answer,
- * handle and memory are never freed, and no longer counted. */
+/* Drops a reference when the caller cannot retry. If a peer's access does not
+ * end in time, handle and memory are never freed, and are no longer counted. */
 void amg_bulk_leave(struct hg_bulk *bulk);
 
-/* Creates the keys of a local handle for every open route with peers, once. */
+/* Registers a local handle, once: creates a key for each route with peers. */
 hg_return_t amg_bulk_register(struct hg_bulk *bulk);
 
-/* Has this process sent the received handle to itself, and not freed the
- * original since? */
+/* Does a received handle describe memory of this process, which this process
+ * still exposes? */
 bool amg_bulk_came_back(const struct hg_bulk *bulk);
 /* Are the segments of the handle memory of this process? */
 static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
@@ -82,12 +82,12 @@ static inline bool amg_bulk_is_here(const struct hg_bulk *bulk)
     return AMG_LIKELY(bulk->is_local) || amg_bulk_came_back(bulk);
 }
 
-/* The segment that contains byte `offset`, and the offset in it. An offset at
- * the end returns the end of the last segment. */
+/* Returns the segment of byte `offset`, and the offset in that segment. An
+ * `offset` at the end gives the end of the last segment. */
 uint32_t amg_bulk_find(
     const struct hg_bulk *bulk, uint64_t offset, uint64_t *ret_into);
 
-/* A handle as bytes; `flags`: with AMG_BULK_PACK_EAGER the data follow. */
+/* Descriptors. With AMG_BULK_PACK_EAGER in `flags`, the data are included. */
 
 enum { AMG_BULK_PACK_EAGER = 1 };
 

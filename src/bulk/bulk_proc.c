@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk handle as an argument of a call, and as bytes for the program. Decides
- * which data are sent with the descriptor. */
+/* Bulk handle as an argument of a call, and as bytes for the program. This file
+ * decides which data are sent with the descriptor. */
 #include "bulk/bulk.h"
 
 #include "base/assert.h"
@@ -9,15 +9,15 @@
 #include "mercury_proc.h"
 #include "mercury_proc_bulk.h"
 
-/* Data that a peer may write are not sent along: the copy would lack what the
- * peer wrote. */
+/* May the data be sent with the descriptor? Not if peers may write the memory:
+ * the copy would lack what a peer writes later. */
 static bool may_send_along(const struct hg_bulk *bulk)
 {
     return bulk->is_local && bulk->len > 0 && bulk->flags == HG_BULK_READ_ONLY;
 }
 
-/* Small read-only data are sent with the descriptor if the message has room for
- * both, so that the target need not pull the data. */
+/* Read-only data are sent with the descriptor if the message has room for both,
+ * so that the target need not pull the data. */
 static unsigned proc_pack_flags(hg_proc_t proc, const struct hg_bulk *bulk)
 {
     bool is_wanted = (hg_proc_get_flags(proc) & HG_PROC_BULK_EAGER) != 0;

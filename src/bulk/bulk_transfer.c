@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk transfers: requests of programs and their operations. */
+/* Bulk transfers, of programs (HG_Bulk_transfer) and of the library itself. */
 #include "bulk/bulk_transfer.h"
 
 #include <string.h>
@@ -12,18 +12,18 @@
 #include "mercury_bulk.h"
 
 /* The memory of the origin and the local memory are lists of segments; the
- * driver of the route moves all segments as one operation. This file copies
- * data that came with the descriptor.
+ * driver of the route moves all segments as one operation. If the descriptor
+ * brought the data, this file copies the data instead.
  *
  * Most transfers are uncancellable. Only one thread at a time uses such a
- * transfer, without its lock: the thread that starts it, up to the post; then
- * the driver, under the driver's lock; then the progress owner, in
+ * transfer, without its lock: the thread that starts the transfer, up to the
+ * post; then the driver, under the driver's lock; then the progress owner, in
  * transfer_step(); then the callee of `done`.
  *
  * Other transfers may be cancelled at any time. The post and the cancel of the
  * driver are called under the lock of the transfer, which transfer_step()
  * takes, too: so no cancel reaches the driver before the post or after the
- * step, and the step waits until the starting thread has left the transfer. */
+ * step, and the step waits until the starting thread has released the lock. */
 
 enum { CACHE_LINE = 64 };
 
@@ -45,8 +45,8 @@ struct hg_op_id {
     hg_return_t ret;
     struct amg_lock lock; /* guards both flags; unused if uncancellable */
     bool is_cancelled;
-    bool is_posted;     /* posted, and its step has not run */
-    struct asked asked; /* unused in the library's own transfers */
+    bool is_posted;     /* the driver has `op`: its step has not run */
+    struct asked asked; /* unused in transfers of the library itself */
     struct amg_op op;
 };
 
@@ -125,8 +125,8 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
         &local, &remote, plan->len, &transfer->op);
 }
 
-/* Posts a transfer, unless it was cancelled. NOTE(not a leaf): the driver's
- * locks come after this lock; a step runs without them. */
+/* Posts a transfer, unless it was cancelled. NOTE(not a leaf): the driver takes
+ * its locks under this lock; transfer_step() runs without them. */
 static hg_return_t transfer_post_guarded(
     struct hg_op_id *transfer, struct amg_ep *ep)
 {
@@ -214,7 +214,7 @@ static bool wants_mem(const struct amg_transfer_plan *plan)
            !is_eager(plan);
 }
 
-/* Has the origin's handle a key for the route? HG_OPNOTSUPPORTED: no key. */
+/* HG_OPNOTSUPPORTED: the origin's handle has no key for the route (logged). */
 static hg_return_t route_check(const struct hg_op_id *transfer)
 {
     char text[256];
@@ -228,8 +228,8 @@ static hg_return_t route_check(const struct hg_op_id *transfer)
     return HG_OPNOTSUPPORTED;
 }
 
-/* Sets all but `asked`, which transfer_start() sets, and `op`, which the post
- * sets. */
+/* Sets all members except `asked`, which transfer_start() sets, and `op`, which
+ * the post sets. */
 static void transfer_init(struct hg_op_id *transfer,
     const struct amg_transfer_plan *plan, amg_transfer_done_fn done,
     void *owner)
@@ -336,15 +336,15 @@ void amg_transfer_end(struct hg_op_id *transfer)
     amg_context_leave(context);
 }
 
-/* A program may cancel by an operation id whose transfer has ended, without
+/* A program may cancel the operation id of a transfer that has ended, without
  * effect. So ids are numbers that are never reused, and a map of the process
- * has the ids of transfers that have not called back. */
+ * has the ids of the transfers whose callback has not run. */
 
 static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards ids and ids_last */
 static struct amg_map ids;                     /* id -> struct asked */
 static uint64_t ids_last;
 
-/* Gives a transfer its id. HG_NOMEM: the transfer has none. */
+/* Gives a transfer an id. HG_NOMEM: the transfer has no id. */
 static hg_return_t id_give(struct asked *asked)
 {
     hg_return_t rc = HG_SUCCESS;

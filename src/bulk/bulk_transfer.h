@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk transfers: requests of programs and their operations. */
+/* Bulk transfers, of programs (HG_Bulk_transfer) and of the library itself. */
 #ifndef AMG_BULK_BULK_TRANSFER_H
 #define AMG_BULK_BULK_TRANSFER_H
 
@@ -11,7 +11,7 @@
 enum amg_transfer_state {
     AMG_TRANSFER_IDLE,   /* being set up */
     AMG_TRANSFER_MOVING, /* posted, or about to be */
-    AMG_TRANSFER_READY,  /* ended; the owner is told */
+    AMG_TRANSFER_READY,  /* ended; `done` is called */
     AMG_TRANSFER_STATE_COUNT
 };
 
@@ -19,7 +19,7 @@ enum amg_transfer_state {
 struct amg_transfer_plan {
     hg_context_t *context;
     hg_bulk_op_t op;
-    const struct hg_addr *origin_addr; /* needed up to the post */
+    const struct hg_addr *origin_addr; /* must live until the post */
     uint8_t origin_context;
     struct hg_bulk *origin;
     uint64_t origin_offset;
@@ -35,7 +35,7 @@ struct hg_op_id;
 hg_return_t amg_transfers_open(hg_context_t *context);
 void amg_transfers_close(hg_context_t *context);
 
-/* Called once, at the end of a transfer, in progress or in amg_transfer_go(),
+/* Called once, at the end of a transfer, by progress or by amg_transfer_go(),
  * with no lock held. The callee then owns the transfer: amg_transfer_end(). */
 typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 
@@ -44,11 +44,11 @@ typedef void (*amg_transfer_done_fn)(struct hg_op_id *transfer);
 hg_return_t amg_transfer_create(const struct amg_transfer_plan *plan,
     amg_transfer_done_fn done, void *owner, struct hg_op_id **ret_transfer);
 
-/* Starts a transfer, which the caller then no longer owns: `done` will be
- * called, even if nothing could be posted, and perhaps before this returns. */
+/* Starts a transfer, which the caller then no longer owns: `done` is called,
+ * even if the post fails, and perhaps before this function returns. */
 void amg_transfer_go(struct hg_op_id *transfer);
 
-/* Cancels the transfer, unless that is too late; calls `done` in any case. */
+/* Cancels the transfer, unless it is too late. `done` is called in any case. */
 void amg_transfer_cancel(struct hg_op_id *transfer);
 
 hg_return_t amg_transfer_result(const struct hg_op_id *transfer);

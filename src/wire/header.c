@@ -11,8 +11,8 @@
  *   HG_CRC32  04c11db7 reflected  zlib                  cbf43926
  *   HG_CRC64  42f0e1eba9ea3693    ECMA-182              6c40df5f0b497347
  *
- * The 32-bit sum covers arguments, which may be long, and is zlib's. Functions
- * below take the other sums half a byte at a time, by tables of 16 entries. */
+ * zlib computes the CRC32, the checksum of arguments, which may be long. The
+ * functions below compute the others half a byte at a time, by small tables. */
 
 static const uint16_t checksum_table16[16] = {0x0000, 0x8bb7, 0x9cd9, 0x176e,
     0xb205, 0x39b2, 0x2edc, 0xa56b, 0xefbd, 0x640a, 0x7364, 0xf8d3, 0x5db8,
@@ -91,7 +91,7 @@ void amg_header_complete(void *data, uint16_t user_len, bool is_signed)
     memcpy(data, &header, sizeof(header));
 }
 
-/* Checks sum, then lengths: no other field of a damaged head is valid. */
+/* Checks the checksum first: no other field of a damaged head is valid. */
 static hg_return_t sums_check(const void *data, uint64_t len,
     const struct amg_header *header, const char **ret_why)
 {

@@ -13,8 +13,8 @@
 #include "mercury_core_types.h"
 #include "mercury_proc.h"
 
-/* Continues the checksum `sum` of earlier bytes with `len` bytes. The checksum
- * of no bytes is 0. With HG_NOHASH returns `sum`. */
+/* Continues `sum`, the checksum of the bytes so far, with `len` bytes. The
+ * checksum of no bytes is 0. With HG_NOHASH returns `sum`. */
 uint64_t amg_checksum_add(
     hg_proc_hash_t hash, uint64_t sum, const void *data, size_t len);
 
@@ -24,48 +24,48 @@ uint64_t amg_checksum_add(
  *     1   1 version                1   1 version
  *     2   1 flags                  2   1 flags
  *     3   1 0                      3   1 return code
- *     4   2 sum, 0: none           4   2 sum, 0: none
+ *     4   2 checksum; 0: none      4   2 checksum; 0: none
  *     6   2 length u of the        6   2 length u of the
  *           user's own header            user's own header
  *     8   8 id of the RPC, or      8   8 token to name in the ACK when
  *           the token of an ACK          AMG_HEADER_MORE is set, else 0
  *    16   u the user's own header 16   u the user's own header
  *  16+u   n arguments           16+u   n arguments
- *         4 their sum, when            4 their sum, when
+ *         4 their checksum, when       4 their checksum, when
  *           AMG_HEADER_SUMMED            AMG_HEADER_SUMMED
  *
  * Numbers are in the byte order of the machine, which all ranks of a job share.
  * With the MPI driver's 8 bytes in front, a call without arguments takes 24
- * bytes each way. MPI sends no more than 24 bytes inline: longer messages cost
- * a round trip 0.3 us (measured, MPICH 4.0.2 over UCX 1.13).
+ * bytes each way. MPI sends up to 24 bytes inline: a round trip of longer
+ * messages takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
  *
  * AMG_HEADER_MORE: the arguments did not fit. In their place the message has
  * their length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and
  * the bulk descriptor by which the receiver fetches the arguments.
  *
  * The sender chooses which of the two checksums it writes; the receiver checks
- * the checksums that are present. The sum of the head is a CRC16 of head and
- * user's header, computed with a `sum` of 0; a result of 0 is written as
- * 0xffff. No flag announces this sum, so that a damaged flag cannot disable it.
- * The sum of the arguments is a CRC32; AMG_HEADER_SUMMED without a checksum of
- * the head is an error. */
+ * the checksums that are present. The checksum of the head is a CRC16 of head
+ * and user's header, computed with 0 in its place; a result of 0 is written as
+ * 0xffff. No flag announces this checksum, so that a damaged flag cannot
+ * disable it. The checksum of the arguments is a CRC32; AMG_HEADER_SUMMED
+ * without a checksum of the head is an error. */
 
 enum {
     AMG_HEADER_LEN = 16,
     AMG_HEADER_ID_AT = 8,    /* offset of the id */
-    AMG_HEADER_TAIL_LEN = 4, /* the checksum of the arguments */
+    AMG_HEADER_TAIL_LEN = 4, /* of the checksum of the arguments */
     AMG_HEADER_VERSION = 1,
     AMG_HEADER_REQUEST = 0xa5,
     AMG_HEADER_REPLY = 0x5a,
 };
 
 enum amg_header_flags {
-    AMG_HEADER_MORE = 1,    /* arguments must be fetched */
-    AMG_HEADER_ONE_WAY = 2, /* no output is expected; a reply only with MORE */
-    AMG_HEADER_ACK = 4,     /* long reply fetched; if two-way: liveness probe */
-    AMG_HEADER_SUMMED = 8,  /* the arguments have a checksum */
-    AMG_HEADER_SEVERAL = 16,   /* the arguments are records (wire/records.h) */
-    AMG_HEADER_FLAGS_ALL = 31, /* any other bit belongs to a later version */
+    AMG_HEADER_MORE = 1,     /* the receiver must fetch the arguments */
+    AMG_HEADER_ONE_WAY = 2,  /* no output is expected; a reply only with MORE */
+    AMG_HEADER_ACK = 4,      /* long reply fetched; if two-way: a probe */
+    AMG_HEADER_SUMMED = 8,   /* the arguments have a checksum */
+    AMG_HEADER_SEVERAL = 16, /* the arguments are records (wire/records.h) */
+    AMG_HEADER_FLAGS_ALL = 31, /* other bits are for later versions */
 };
 
 struct amg_header {
@@ -78,8 +78,8 @@ struct amg_header {
     uint64_t id;
 };
 
-/* The first 8 bytes of a head with these flags, but without return code,
- * checksum and user's header. */
+/* The first 8 bytes of a head with these flags and neither return code nor
+ * checksum nor user's header. */
 static inline uint64_t amg_header_plain(uint8_t magic, uint8_t flags)
 {
     return htole64(
@@ -117,8 +117,8 @@ static inline void amg_header_write_reply(
     memcpy(data, words, sizeof(words));
 }
 
-/* Adds to a written head the length of the user's header behind it and, with
- * `is_signed`, the checksum of both. */
+/* Writes into a head the length of the user's header, which follows the head,
+ * and with `is_signed` the checksum of both. */
 void amg_header_complete(void *data, uint16_t user_len, bool is_signed);
 
 /* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too

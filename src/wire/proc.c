@@ -61,8 +61,8 @@ void amg_proc_move(struct hg_proc *proc, void *buf, hg_size_t size)
     amg_proc_aim(proc, proc->buf + used, proc->buf + size);
 }
 
-/* A type is about to see the room, or a place in it, which must not move before
- * a message is full. */
+/* Called before a type gets the size of the buffer, or a place in it. Replaces
+ * a short buffer now: the place must not move before the message is full. */
 static void room_show(struct hg_proc *proc)
 {
     proc->was_asked_room = true;
@@ -92,7 +92,7 @@ static hg_return_t extra_grow(struct hg_proc *proc, hg_size_t size)
 }
 
 /* Makes room for `len` bytes at the cursor, or fails. At least doubles an extra
- * buffer, so that many small fields are copied only a few times. */
+ * buffer, so that an encoding of many fields is copied only a few times. */
 static hg_return_t room_make(struct hg_proc *proc, hg_size_t len)
 {
     hg_size_t used = amg_proc_used(proc);
@@ -324,7 +324,7 @@ uint8_t hg_proc_get_flags(hg_proc_t proc)
     return proc != HG_PROC_NULL ? proc->flags : 0;
 }
 
-/* The checksum is up to date after each call: nothing to do. */
+/* Does nothing: the checksum is up to date after each call. */
 hg_return_t hg_proc_flush(hg_proc_t proc)
 {
     return AMG_GIVEN(proc) ? HG_SUCCESS : HG_INVALID_ARG;

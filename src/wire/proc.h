@@ -10,18 +10,18 @@
 #include "base/assert.h"
 #include "mercury_proc.h"
 
-/* The cursor is in the given buffer until an encoding exceeds it: then all
- * encoded bytes move to the extra buffer, and the cursor with them. A decoding
- * never leaves the given buffer. Bytes beyond those in use are not initialised,
- * so they must not be sent to a peer. */
+/* The cursor is in the given buffer. If the buffer is too short for an
+ * encoding, all encoded bytes, and the cursor, move to the extra buffer. A
+ * decoding never leaves the given buffer. The bytes behind the encoded bytes
+ * are not initialised, so they must not be sent to a peer. */
 
-/* Memory of a proc, instead of the heap. */
+/* Functions that give a proc memory other than the heap. */
 struct amg_proc_memory {
-    /* The buffer is_short: moves the encoded bytes to a longer one, by
-     * amg_proc_move(). False: no memory; the buffer stays. */
+    /* For a buffer that is_short: moves the encoded bytes to a longer buffer,
+     * by amg_proc_move(). False: no memory; the short buffer stays. */
     bool (*widen)(struct hg_proc *proc);
-    /* At least `len` bytes, aligned to 8; `*ret_cap` is their number. NULL: use
-     * the heap. */
+    /* Allocates `*ret_cap` bytes, at least `len`, aligned to 8. NULL: take the
+     * memory from the heap. */
     void *(*alloc)(struct hg_proc *proc, hg_size_t len, hg_size_t *ret_cap);
     /* Frees memory of `alloc` or of the heap. */
     void (*free)(struct hg_proc *proc, void *ptr);
@@ -32,24 +32,24 @@ struct amg_proc_memory {
 struct hg_proc {
     struct hg_proc_cursor at; /* first, where the inline procs expect it */
     hg_proc_hash_t hash;
-    uint64_t sum; /* of all bytes encoded or decoded, if there is a hash */
-    char *buf;    /* buffer of the caller */
+    uint64_t sum; /* checksum of the bytes so far, unless HG_NOHASH */
+    char *buf;    /* the given buffer: the caller's */
     hg_size_t size;
-    char *extra;                          /* NULL until needed */
+    char *extra;                          /* the extra buffer, or NULL */
     hg_size_t extra_size;                 /* set if there is an extra buffer */
     const struct amg_proc_memory *memory; /* NULL: the heap */
     hg_class_t *hg_class;
     hg_handle_t handle;
     uint8_t flags;       /* HG_PROC_* */
     bool extra_is_taken; /* the extra buffer now belongs to the caller */
-    /* The buffer stands for a longer one: `memory` gives that one when the
-     * buffer is full, or a type asks for its size or for a place in it. */
+    /* `buf` is a short buffer: `memory->widen` replaces it when it is full, or
+     * when a type asks for its size or for a place in it. */
     bool is_short;
-    bool was_asked_room; /* a type has asked */
+    bool was_asked_room; /* a type has asked for size or place */
 };
 
-/* Sets the cursor and the end of the buffer. The inline procs see no room, and
- * do not use the buffer, if a checksum is wanted or nothing is coded. */
+/* Sets the cursor and the end of the buffer. The end is NULL, so that the
+ * inline procs do not use the buffer, for a checksum or for HG_FREE. */
 static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
 {
     proc->at.pos = pos;
@@ -86,8 +86,8 @@ static inline hg_size_t amg_proc_used(const struct hg_proc *proc)
                    (AMG_LIKELY(proc->extra == NULL) ? proc->buf : proc->extra));
 }
 
-/* Notes in `was_short` whether the next arguments may get a short buffer: these
- * had `fits`, and their type did not ask for the room. */
+/* Notes in `was_short` whether the next encoding of this type may begin in a
+ * short buffer: this one `fits`, and did not ask for size or place. */
 static inline void amg_proc_note_short(
     const struct hg_proc *proc, bool fits, atomic_bool *was_short)
 {
@@ -98,7 +98,7 @@ static inline void amg_proc_note_short(
         atomic_store_explicit(was_short, is_short, memory_order_relaxed);
 }
 
-/* Copies the encoded bytes to `buf`, which has room, and goes on there. */
+/* Copies the encoded bytes to `buf`, where the encoding continues. */
 void amg_proc_move(struct hg_proc *proc, void *buf, hg_size_t size);
 
 /* Frees the extra buffer unless it was handed over. */

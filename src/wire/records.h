@@ -12,7 +12,7 @@
 /* The body of a request with AMG_HEADER_SEVERAL is a sequence of records:
  *
  *   off len
- *     0   8 n, bytes of the argument, at most AMG_RECORD_ARG_MAX
+ *     0   8 n, length of the argument (little-endian), <= AMG_RECORD_ARG_MAX
  *     8   n the argument
  *   8+n     zeros to a multiple of 8
  *
@@ -54,9 +54,9 @@ static inline void amg_record_write_words(
         memcpy(words++, from + i, sizeof(*words));
 }
 
-/* Returns the length of the record at `from`, and the length of its argument;
- * `rest` bytes can be read. 0: no whole record. Reads the length field once,
- * because the sender may change it meanwhile. */
+/* Returns the length of the record at `from`, where `rest` bytes can be read,
+ * and the length of its argument. 0: no complete record. Reads the length field
+ * only once, because the sender may change it meanwhile. */
 static inline uint32_t amg_record_read(
     const void *from, uint32_t rest, uint32_t *ret_arg_len)
 {
@@ -73,7 +73,7 @@ static inline uint32_t amg_record_read(
 }
 
 /* Number of records in `len` bytes, which are aligned to 8; 0: no record, or a
- * malformed one. */
+ * malformed record. */
 static inline uint32_t amg_records_count(const void *records, uint64_t len)
 {
     uint64_t at = 0;

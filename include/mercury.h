@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Remote procedure calls: send, answer and cancel them.
  *
- * The only header that programs need to include; it includes:
+ * The main header for programs. It includes:
  *
  *   mercury_class.h     classes: open and close; version and log
  *   mercury_context.h   contexts: progress and trigger
@@ -28,10 +28,10 @@ extern "C" {
 /**
  * Send a request and return at once.
  *
- * The input is encoded before the call returns. Nothing else moves unless a
- * thread makes progress: HG_Progress(). HG_Trigger() runs the callback when the
- * reply has arrived, a one-way request has left, or the call has failed. Beyond
- * AMALGAM_CREDITS unanswered calls at one peer, calls wait here, in order.
+ * The input is encoded before the call returns. All else needs a thread that
+ * makes progress: HG_Progress(). HG_Trigger() runs the callback when the reply
+ * has arrived, a one-way request has left, or the call has failed. A call to a
+ * peer with AMALGAM_CREDITS unanswered calls waits here, in order.
  *
  * @param handle     [in]  with address and id, and not in flight
  * @param callback   [in]  may be NULL
@@ -39,8 +39,8 @@ extern "C" {
  * @param in_struct  [in]  NULL: no input is encoded
  * Owns:      `in_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran. Memory of bulk handles in `in_struct`
- *            stays the caller's and must live until the target has finished
- *            with it.
+ *            stays the caller's and must live until the target no longer
+ *            accesses it.
  * Errors:    HG_INVALID_ARG   handle is NULL or has no address
  *            HG_FAULT         the handle has no id
  *            HG_BUSY          the handle is in flight
@@ -52,7 +52,7 @@ extern "C" {
  *            output of the handle's last call is freed. The callback gets
  *            HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target does not know the
  *            RPC, or has no such context), HG_OPNOTSUPPORTED (the target does
- *            not listen), HG_INVALID_ARG (it has no callback for the RPC),
+ *            not listen), HG_INVALID_ARG (no callback there for the RPC),
  *            HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -64,14 +64,14 @@ HG_PUBLIC hg_return_t HG_Forward(
 /**
  * Send the answer to a request and return at once.
  *
- * An answer too long for one message has left when its origin has pulled it.
- * The callback gets HG_HOSTUNREACH if the origin ends before that, and
- * HG_CANCELED if the origin's context does, provided that the transport detects
- * it; the library probes the origin after a second, then less and less often.
+ * An answer too long for one message counts as sent when its origin has pulled
+ * it. The callback gets HG_HOSTUNREACH if the origin ends before that, and
+ * HG_CANCELED if the origin's context ends, if the transport detects the end;
+ * the library probes the origin after a second, then at growing intervals.
  *
  * @param handle      [in]  as the RPC's callback received it; not answered yet;
  *                          the program may have destroyed it
- * @param callback    [in]  runs when the answer has left; may be NULL
+ * @param callback    [in]  runs when the answer was sent; may be NULL
  * @param arg         [in]
  * @param out_struct  [in]  NULL: no output is encoded
  * Owns:      `out_struct` may be reused when the call returns; `arg` must live
@@ -96,15 +96,15 @@ HG_PUBLIC hg_return_t HG_Respond(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct);
 
 /**
- * Request the early end of a call; or, at its target, of an answer.
+ * Request the early end of a call at its origin, or of an answer at its target.
  *
  * The callback still runs, once: with HG_CANCELED, or with the result that came
  * first. A reply that arrives later is dropped. A call that has ended is not
  * affected. The cancelled operation needs progress like any other. The target
  * is not informed: it serves the call, which counts as unanswered
  * (AMALGAM_CREDITS) until the reply has arrived. At the target, HG_Cancel()
- * ends the wait for an origin that does not pull a long answer; it does not
- * affect a call that is not answered yet.
+ * ends the wait for an origin that does not pull a long answer; HG_Cancel()
+ * does not affect a call that is not answered yet.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.

@@ -17,13 +17,13 @@ extern "C" {
 /**
  * Find an address by its string, and pass it to a callback.
  *
- * It is found at once; the callback runs in a later HG_Trigger().
+ * The address is found at once; the callback runs in a later HG_Trigger().
  *
  * @param context   [in]
  * @param callback  [in]   gets the address in `info.lookup.addr`
  * @param arg       [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
- * @param op_id     [out]  HG_OP_ID_NULL; or HG_OP_ID_IGNORE
+ * @param op_id     [out]  set to HG_OP_ID_NULL; may be HG_OP_ID_IGNORE
  * Owns:      `arg` must live until the callback ran. The callback owns the
  *            address; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG   context, callback or name is NULL, or the string
@@ -42,7 +42,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
 /**
  * Find an address by its string.
  *
- * Sends nothing. Over shared memory it checks that the named process exists.
+ * Sends nothing. Over shared memory, checks that the named process exists.
  *
  * @param hg_class  [in]
  * @param name      [in]   as HG_Addr_to_string() wrote it
@@ -55,7 +55,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but strings of other jobs are refused, and over
- *            shared memory those of processes that do not exist.
+ *            shared memory strings of processes that do not exist.
  */
 HG_PUBLIC hg_return_t HG_Addr_lookup2(
     hg_class_t *hg_class, const char *name, hg_addr_t *addr);
@@ -75,8 +75,8 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
 HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
 
 /**
- * Declare a peer dead, so that its cached state may be freed: a hint, which no
- * transport here needs.
+ * Declare a peer dead, so that its cached state may be freed: a hint, which all
+ * transports of this library ignore.
  *
  * @param hg_class  [in]
  * @param addr      [in]  the caller still frees it
@@ -89,7 +89,7 @@ HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
 HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 
 /**
- * Get the address of this process, also of a class that does not listen.
+ * Get the address of this process, even if the class does not listen.
  *
  * @param hg_class  [in]
  * @param addr      [out]
@@ -103,7 +103,7 @@ HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
 
 /**
- * Take another reference to an address, for instance to a borrowed one.
+ * Take another reference to an address, for instance to a borrowed address.
  *
  * @param hg_class  [in]
  * @param addr      [in]
@@ -135,13 +135,13 @@ HG_PUBLIC uint8_t HG_Addr_cmp(
     hg_class_t *hg_class, hg_addr_t addr1, hg_addr_t addr2);
 
 /**
- * Write an address as a string that HG_Addr_lookup2() reads in any process
- * that can reach it.
+ * Write an address as a string, which HG_Addr_lookup2() reads in any process
+ * that can reach the owner of the address.
  *
  * @param hg_class  [in]
  * @param buf       [out]     NULL: only the size is wanted
- * @param buf_size  [in,out]  bytes given; becomes the bytes needed, with NUL,
- *                            also when they are too few
+ * @param buf_size  [in,out]  bytes given; becomes the bytes needed, NUL
+ *                            counted, even if too few bytes were given
  * @param addr      [in]
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL, or the

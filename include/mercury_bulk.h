@@ -2,8 +2,8 @@
 /* Bulk data: memory exposed by one process, read or written by another.
  *
  * The origin exposes memory and sends the handle within an RPC; the target, or
- * any process that has the handle, moves data to or from it. Offsets are
- * virtual: they count through all segments as if these were contiguous. */
+ * any process that has the handle, moves data to or from the memory. An offset
+ * counts through all segments as if the segments were contiguous. */
 #ifndef MERCURY_BULK_H
 #define MERCURY_BULK_H
 
@@ -18,21 +18,21 @@ extern "C" {
 #define HG_BULK_WRITE_ONLY (1 << 1)
 #define HG_BULK_READWRITE  (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Flags of HG_Bulk_serialize(): the descriptor contains the data if peers may
- * read them; the descriptor is for a process of this node. */
+/* Flags of HG_Bulk_serialize(): the descriptor contains the data, if peers may
+ * only read them; the descriptor is for a process of this node. */
 #define HG_BULK_EAGER (1 << 2)
 #define HG_BULK_SM    (1 << 3)
 
-/* An older name of the callback's type. */
+/* Older name of the type of callbacks. */
 typedef hg_cb_t hg_bulk_cb_t;
 
 /**
  * Expose memory.
  *
  * @param hg_class   [in]
- * @param count      [in]   segments, at least 1
- * @param buf_ptrs   [in]   their addresses; NULL: the library allocates them
- * @param buf_sizes  [in]   their bytes; 0 is allowed
+ * @param count      [in]   number of segments, at least 1
+ * @param buf_ptrs   [in]   addresses; NULL: the library allocates the segments
+ * @param buf_sizes  [in]   bytes of each segment; 0 is allowed
  * @param flags      [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
  * @param handle     [out]
  * Owns:      the caller owns the result; HG_Bulk_free() frees it. The lists may
@@ -41,9 +41,9 @@ typedef hg_cb_t hg_bulk_cb_t;
  *            allocated is freed with the handle; HG_Bulk_access() returns it.
  *            What a child of fork() writes to that memory stays in the child.
  * Errors:    HG_INVALID_ARG hg_class, buf_sizes or handle is NULL, count is 0,
- *                           flags are unknown or none, an address is NULL and
- *                           its size is not 0, or the sum of the sizes exceeds
- *                           64 bits
+ *                           flags has unknown bits or is 0, an address is NULL
+ *                           while its size is not 0, or the sum of the sizes
+ *                           exceeds 64 bits
  *            HG_NOMEM       no memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -66,7 +66,7 @@ HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
  * Owns:      as HG_Bulk_create().
  * Errors:    as HG_Bulk_create(), and
  *            HG_INVALID_ARG   attrs is NULL
- *            HG_OPNOTSUPPORTED it is not host memory
+ *            HG_OPNOTSUPPORTED the memory is not host memory
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but host memory only.
@@ -78,27 +78,27 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
 /**
  * Release a bulk handle; the last release ends the exposure of the memory.
  *
- * No new access begins; accesses in flight end before it returns. That holds
- * also while a call that brings the handle to a peer is under way: the peer's
- * transfers then end with HG_NOENTRY, and the memory is free at once. So free
- * the handle when the call has ended, or when the peer has answered.
+ * No new access begins; accesses in flight end before the function returns.
+ * This is true even while a call brings the handle to a peer: later transfers
+ * of the peer end with HG_NOENTRY. So free the handle only when the call has
+ * ended, or when the peer has answered.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
  * Owns:      the caller's reference is consumed on success only.
  * Errors:    HG_BUSY an access of a peer did not end within
- *                    AMALGAM_FREE_TIMEOUT_MS (5 s; the log names the rank); the
+ *                    AMALGAM_FREE_TIMEOUT_MS (5 s; the log names the peer); the
  *                    handle stays, closed to new accesses, and the memory must
  *                    stay allocated: call again
  * Threads:   any thread; may wait up to AMALGAM_FREE_TIMEOUT_MS.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but may return HG_BUSY; there, some transports let
- *            transfers go on after it.
+ * Source:    as Mercury 2.4, but may return HG_BUSY; in Mercury, transfers over
+ *            some transports go on after HG_Bulk_free().
  */
 HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 
 /**
- * Take another reference to a handle, for instance to one that is decoded from
- * an input and must outlive HG_Free_input().
+ * Take another reference to a handle, for instance to a handle that is decoded
+ * from an input and must outlive HG_Free_input().
  *
  * @param handle  [in]
  * Owns:      the caller owns the new reference; HG_Bulk_free() releases it.
@@ -110,15 +110,15 @@ HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
 HG_PUBLIC hg_return_t HG_Bulk_ref_incr(hg_bulk_t handle);
 
 /**
- * Write this process's address and context into the handle, so that any process
- * that receives it can access the memory.
+ * Write the address of this process and the context into the handle, so that
+ * any process that receives the handle can access the memory.
  *
  * @param handle   [in]  of memory of this process, not yet bound
  * @param context  [in]  of the same class
  * Owns:      nothing changes hands.
- * Errors:    HG_INVALID_ARG an argument is NULL, the handle came from another
- *                           process or is bound, or the classes differ
- *            HG_NOMEM       no memory
+ * Errors:    HG_INVALID_ARG an argument is NULL, the memory is another
+ *                           process's, the handle is bound, or the handle and
+ *                           the context are of different classes
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -156,15 +156,15 @@ HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
  * @param offset        [in]   bytes from the start of the handle
  * @param size          [in]   bytes wanted
  * @param flags         [in]   the intended access; not read
- * @param max_count     [in]   pieces for which the arrays have room
- * @param buf_ptrs      [out]  the addresses of the pieces; may be NULL
- * @param buf_sizes     [out]  their bytes; may be NULL
- * @param actual_count  [out]  how many pieces; may be NULL
+ * @param max_count     [in]   number of elements of the two arrays
+ * @param buf_ptrs      [out]  addresses of the pieces of memory; may be NULL
+ * @param buf_sizes     [out]  bytes of each piece; may be NULL
+ * @param actual_count  [out]  number of pieces; may be NULL
  * Owns:      the pieces are borrowed from the handle.
- * Errors:    HG_INVALID_ARG handle is NULL, its memory is another process's and
- *                           its data did not come with it, it came back to this
- *                           process and its owner has freed it, or the range
- *                           reaches beyond it
+ * Errors:    HG_INVALID_ARG handle is NULL, the range reaches beyond the end,
+ *                           the memory is another process's and the data did
+ *                           not come with the handle, or the handle came back
+ *                           to this process, which has freed the original
  *            size 0 or max_count 0: HG_SUCCESS, and *actual_count is 0.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -230,8 +230,8 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
  *
  * @param buf       [out]
  * @param buf_size  [in]  size of `buf` in bytes
- * @param flags     [in]  HG_BULK_EAGER: with the data, if peers may read them;
- *                        HG_BULK_SM: no effect; 0
+ * @param flags     [in]  HG_BULK_EAGER: with the data, if peers may only read
+ *                        them; HG_BULK_SM: no effect; 0
  * @param handle    [in]
  * Owns:      the handle must live until all accesses by the receivers of the
  *            bytes have ended.
@@ -255,7 +255,7 @@ HG_PUBLIC hg_return_t HG_Bulk_serialize(
  *            be reused when the call returns.
  * Errors:    HG_INVALID_ARG    hg_class, handle or buf is NULL
  *            HG_OVERFLOW       the bytes end too early
- *            HG_PROTOCOL_ERROR they describe no handle, or are of another
+ *            HG_PROTOCOL_ERROR the bytes describe no handle, or are of another
  *                              version
  *            HG_NOMEM          no memory
  * Threads:   any thread; never blocks.

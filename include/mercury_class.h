@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classes: one use of the library over one transport; version and log. */
+/* Classes: openings of the library over one transport each; version and log. */
 #ifndef MERCURY_CLASS_H
 #define MERCURY_CLASS_H
 
@@ -14,7 +14,7 @@ extern "C" {
 /**
  * Get the version of the API that the library offers, at run time.
  *
- * @param major  [out]  may be NULL, like the other two
+ * @param major  [out]  may be NULL, like minor and patch
  * @param minor  [out]
  * @param patch  [out]
  * Owns:      nothing changes hands.
@@ -41,12 +41,12 @@ HG_PUBLIC const char *HG_Error_to_string(hg_return_t errnum);
 /**
  * List the protocols that this process can open.
  *
- * Of each element, "class_name+protocol_name" is an init string, and
- * `device_name` is the driver's name. MPI is listed if the program is linked
- * with it or has loaded it, or if info_string names it.
+ * "class_name+protocol_name" of an element is an init string; `device_name` is
+ * the name of the driver. MPI is listed if the program is linked with
+ * libamalgam_mpi or has loaded it, or if info_string names MPI.
  *
- * @param info_string         [in]   NULL: all; else those that it names, for
- *                                   instance "mpi", "mpi+p2p", "na+sm", "self"
+ * @param info_string         [in]   the protocols to list, for instance "mpi",
+ *                                   "mpi+p2p", "na+sm", "self"; NULL: all
  * @param na_protocol_info_p  [out]  the first element of a list
  * Owns:      the caller owns the result; HG_Free_na_protocol_info() frees it.
  * Errors:    HG_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
@@ -74,7 +74,7 @@ HG_PUBLIC void HG_Free_na_protocol_info(
     struct na_protocol_info *na_protocol_info);
 
 /**
- * Open a class with default options: HG_Init_opt2() without any.
+ * Open a class with default options: HG_Init_opt2() without options.
  *
  * @param na_info_string  [in]  the transport; see HG_Init_opt2()
  * @param na_listen       [in]  HG_TRUE: others may call this process
@@ -113,17 +113,17 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  *
  * The string names the transport: "na+sm", "sm" or "shm" for processes of this
  * host; "mpi", "mpi+p2p" or "mpi+rma" for the ranks of an MPI job; "auto" for
- * these with shared memory within each node; "tcp", "ofi+tcp", "verbs" and
- * other names of libfabric; "self" for calls of this process to itself. Over
- * MPI every rank of MPI_COMM_WORLD makes this call, with the same string. If
- * the program has not initialised MPI, the library does, with
- * MPI_THREAD_MULTIPLE, and finalises it when the process exits, so a class may
+ * the ranks of a job with shared memory within each node; "tcp", "ofi+tcp",
+ * "verbs" and other names of libfabric; "self" for calls of this process to
+ * itself. Over MPI every rank of MPI_COMM_WORLD makes this call, with the same
+ * string. If the program has not initialised MPI, the library does so with
+ * MPI_THREAD_MULTIPLE, and finalises MPI when the process exits, so a class may
  * be opened again later. The thread level of MPI decides which threads may call
  * the library; the log names a level that is a limitation.
  *
  * With an NA class in the options (see na.h) the HG class uses the transports
- * of that class; the string, na_listen and `na_init_info` are not read then,
- * and the string may be NULL. One HG class at a time uses an NA class.
+ * of the NA class; the string, na_listen and `na_init_info` are not read then,
+ * and the string may be NULL. Only one HG class at a time may use an NA class.
  *
  * @param na_info_string  [in]  not read when the options name an NA class
  * @param na_listen       [in]  HG_TRUE: others may call this process
@@ -133,7 +133,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * Owns:      the caller owns the result; HG_Finalize() frees it. The options
  *            may be reused when the call returns.
  * Errors:    NULL on any failure; the log says why: no such transport, not in
- *            this build, options without a version or of a newer one, options
+ *            this build, options of version 0 or of a newer version, options
  *            that contradict each other, an NA class in use, no memory.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI. The
  *            first call over libfabric sets environment variables: no other
@@ -148,24 +148,24 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
 /**
  * Close a class.
  *
- * First checks that no bulk handle, context or address is left. Over MPI it
- * then waits until every rank has called it: after AMALGAM_FINALIZE_TIMEOUT_MS
- * (30 s) it logs the ranks that have not, and continues to wait; for
- * AMALGAM_GIVE_UP_MS at most, if that is set. Over other transports it waits
- * until every peer that lives can receive what was sent to it before: a process
- * that makes progress then handles one-way calls also after this one has ended;
- * for AMALGAM_FINALIZE_TIMEOUT_MS at most. Frees class data and RPC data by
- * their callbacks. A class over an NA class does not wait, and the NA class
- * stays open: calls that arrive meanwhile wait for the next class over it.
+ * First checks that no bulk handle, context or address is left. Over MPI the
+ * call then waits until every rank has called HG_Finalize(): after
+ * AMALGAM_FINALIZE_TIMEOUT_MS (30 s) it logs the missing ranks and continues to
+ * wait, at most for AMALGAM_GIVE_UP_MS, if set. Over other transports the call
+ * waits, up to AMALGAM_FINALIZE_TIMEOUT_MS, until all living peers can receive
+ * what was sent to them: a peer that makes progress then handles one-way calls
+ * even after this process has ended. Frees class data and RPC data by their
+ * callbacks. A class over an NA class does not wait, and the NA class stays
+ * open: calls that arrive meanwhile wait for the next class over it.
  *
  * @param hg_class  [in]  invalid when HG_SUCCESS or HG_TIMEOUT is returned
  * Owns:      the class is consumed, unless HG_BUSY is returned.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_BUSY        an object of the class is left, which the log
  *                           names; nothing was done: free it and call again
- *            HG_TIMEOUT     the wait was given up, and with it calls that this
- *                           process had made; the log has their number, and the
- *                           class is closed nevertheless
+ *            HG_TIMEOUT     the wait was given up, and so were calls of this
+ *                           process; the log has their number, and the class is
+ *                           closed nevertheless
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.
@@ -198,8 +198,8 @@ HG_PUBLIC void HG_Cleanup(void);
 HG_PUBLIC void HG_Set_log_level(const char *level);
 
 /**
- * Choose the outlets that write log lines: those of the library, which
- * mercury_log.h names, and those that the program registered.
+ * Choose the outlets that write log lines, among the outlets of the library,
+ * which mercury_log.h names, and the outlets that the program registered.
  *
  * @param subsys  [in]  "a,b,~c": shows a and b and hides c, and the outlets
  *                      below them; NULL or "" shows all but those that are off
@@ -280,7 +280,7 @@ HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
 /**
  * Get the number of bytes of encoded input that fit into the request itself.
  *
- * The target fetches a longer input: one more round trip.
+ * The target fetches a longer input, which takes one more round trip.
  *
  * @param hg_class  [in]
  * Owns:      nothing changes hands.
@@ -306,11 +306,11 @@ HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
 /**
  * Reserve bytes of every request for a header of the program.
  *
- * HG_Get_input_buf() begins with these bytes: the origin writes them before
- * HG_Forward(), the target reads them. They travel in the request itself, also
- * when the arguments are too long for it. Both sides set the same length before
- * they open a context; a request with another length is answered with
- * HG_PROTOCOL_ERROR.
+ * The buffer of HG_Get_input_buf() begins with these bytes: the origin writes
+ * them before HG_Forward(), the target reads them. They travel in the request
+ * itself, even if the arguments are too long for the request. Both sides set
+ * the same length before they open a context; a request with another length is
+ * answered with HG_PROTOCOL_ERROR.
  *
  * @param hg_class  [in]
  * @param offset    [in]  bytes, at most HG_Class_get_input_eager_size()
@@ -326,9 +326,9 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
 /**
  * Reserve bytes of every reply for a header of the program.
  *
- * HG_Get_output_buf() begins with these bytes: the target writes them before
- * HG_Respond(), the origin reads them once its callback runs. An answer that
- * the library sends by itself has none. Otherwise as
+ * The buffer of HG_Get_output_buf() begins with these bytes: the target writes
+ * them before HG_Respond(), the origin reads them once its callback runs. An
+ * answer that the library itself sends lacks them. Otherwise as
  * HG_Class_set_input_offset().
  *
  * @param hg_class  [in]
@@ -345,16 +345,16 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
 /**
  * Set a function that is called for every new handle.
  *
- * It may attach data to the handle by HG_Set_data(). At the origin HG_Create()
- * calls it. At the target handles are created when requests arrive, and are
- * reused: the function is called once for each handle, inside HG_Progress(),
- * and the data stay attached for all its calls, until the class is closed. It
- * is not called for existing handles.
+ * The function may attach data to the handle by HG_Set_data(). At the origin
+ * HG_Create() calls the function. At the target, handles are created when
+ * requests arrive, and are reused: the function is called once for each handle,
+ * inside HG_Progress(), and the data stay attached for all calls of the handle,
+ * until the class is closed. It is not called for existing handles.
  *
  * @param hg_class  [in]
  * @param callback  [in]  if it fails, HG_Create() returns its result, or the
- *                        request is answered with it; NULL removes the function
- * @param arg       [in]  passed to it
+ *                        request is answered with that; NULL: no function
+ * @param arg       [in]  passed to `callback`
  * Owns:      `arg` must live until the class is closed.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  * Threads:   one thread, while no call of the class is made; never blocks.
@@ -369,10 +369,10 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
 /**
  * Get the counters of a class.
  *
- * `rpc_multi_recv_copy_count` is 0: no message is copied on arrival. Replies
- * that the library sends by itself count, too. Requests and replies that are
- * not in a packed message were messages of their own; messages of an NA class
- * count for each class that uses it.
+ * `rpc_multi_recv_copy_count` is 0: there are no multi-receive buffers. Replies
+ * that the library itself sends count, too. A request or reply outside of
+ * packed messages is a message of its own. The packed messages of an NA class
+ * count in each HG class that uses the NA class.
  *
  * @param hg_class  [in]
  * @param counters  [out]
@@ -388,8 +388,7 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
     const hg_class_t *hg_class, struct hg_diag_counters *counters);
 
 /**
- * Write the counters of all open classes into the log, also those of NA
- * classes.
+ * Write the counters of all open classes, NA classes included, into the log.
  *
  * One line for each class, from the outlet "diag", at any level but "none". The
  * option `stats` writes that line when the class is closed.

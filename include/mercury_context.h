@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contexts: the places where calls are made and arrive; progress and trigger.
  *
- * HG_Progress() moves messages and queues finished operations, HG_Trigger()
- * runs their callbacks. Without a progress thread (amalgam_progress.h) nothing
- * happens in the background. */
+ * HG_Progress() moves messages, and queues finished operations and arrived
+ * requests; HG_Trigger() runs their callbacks. Without a progress thread
+ * (amalgam_progress.h) nothing happens in the background. */
 #ifndef MERCURY_CONTEXT_H
 #define MERCURY_CONTEXT_H
 
@@ -14,10 +14,10 @@ extern "C" {
 #endif
 
 /**
- * Open a context with the lowest free id: 0 for programs with one context.
+ * Open a context with the lowest free id, which is 0 for the first context.
  *
- * Over shared memory and libfabric a class that did not ask for more contexts
- * (max_contexts) may have up to four.
+ * Over shared memory and libfabric, a class whose init options ask for no more
+ * than one context (max_contexts) may have up to four.
  *
  * @param hg_class  [in]
  * Owns:      the caller owns the result; HG_Context_destroy() frees it.
@@ -54,13 +54,13 @@ HG_PUBLIC hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id);
  * Errors:    HG_INVALID_ARG context is NULL
  *            HG_BUSY        handles are left, callbacks are still queued, or
  *                           another thread is in HG_Progress(): the context
- *                           stays open, without new requests; or the caller is
- *                           a handler in a thread of the library: nothing
+ *                           stays open, but gets no new requests; or the caller
+ *                           is a handler in a thread of the library: nothing
  *                           changed
  * Threads:   one thread, while no other uses the context; may wait up to 5 s.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but it does not wait for handles that the program
- *            holds and that have no operation in flight.
+ * Source:    as Mercury 2.4, but the call does not wait for handles that the
+ *            program holds and that have no operation in flight.
  */
 HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
 
@@ -133,22 +133,22 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * Make progress on messages and transfers, until a callback is ready for
  * HG_Trigger().
  *
- * Several threads may call it: one of them makes progress, the others wait in
- * the order of their calls, until a callback is queued or the first thread
- * leaves. Each of them also returns when another thread has run callbacks, even
- * since the calling thread last waited: a callback may be what a thread waits
- * for. With time-out 0 it polls the transports once, and does not sleep.
+ * If several threads call HG_Progress(), one of them makes progress; the others
+ * wait in the order of their calls until a callback is queued or the first
+ * thread leaves. A thread also returns when other threads have run callbacks
+ * since its last wait, because it may wait for what a callback did. With
+ * time-out 0 the call polls the transports once, and does not sleep.
  *
  * @param context  [in]
  * @param timeout  [in]  milliseconds
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            HG_TIMEOUT     nothing happened and nothing is queued
+ *            HG_TIMEOUT     nothing happened, and no callback is queued
  * Threads:   any thread; may wait up to its time-out. Over MPI below the level
  *            MPI_THREAD_SERIALIZED only the thread that initialised MPI.
  * Undefined: context destroyed during the call.
- * Source:    as Mercury 2.4, where a thread whose callback another thread has
- *            run may wait until its time-out.
+ * Source:    as Mercury 2.4, but in Mercury a thread whose callback another
+ *            thread has run may wait until its time-out.
  */
 HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
 
@@ -156,15 +156,15 @@ HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
  * Run the callbacks of finished operations and arrived requests, oldest first.
  *
  * @param context       [in]
- * @param timeout       [in]   milliseconds to wait for the first one
- * @param max_count     [in]   how many to run at most
- * @param actual_count  [out]  how many ran, also when none; may be NULL
+ * @param timeout       [in]   milliseconds to wait for the first callback
+ * @param max_count     [in]   maximum number of callbacks to run
+ * @param actual_count  [out]  number of callbacks that ran; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            HG_TIMEOUT     none was queued, also for time-out 0
+ *            HG_TIMEOUT     no callback was queued, also for time-out 0
  * Threads:   any thread, several at once; may wait up to its time-out; runs the
- *            user's callbacks. It makes no progress: with a time-out it waits
- *            for another thread's HG_Progress().
+ *            user's callbacks. The call makes no progress: with a time-out it
+ *            waits for another thread's HG_Progress().
  * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.
  */
@@ -175,9 +175,9 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
  * Get a descriptor that becomes readable when HG_Progress() has work to do.
  *
  * There is one descriptor for all transports of the class and for callbacks
- * that are due; one event loop waits on it with poll(2) or epoll(7). It reports
- * events that follow an HG_Event_ready() that returned false, so call
- * HG_Event_ready() before each wait.
+ * that are due; one event loop waits on the descriptor with poll(2) or
+ * epoll(7). The descriptor reports only events after an HG_Event_ready() that
+ * returned false, so call HG_Event_ready() before each wait.
  *
  * @param context  [in]
  * Owns:      the result is borrowed from the context; do not read from it or
@@ -195,9 +195,9 @@ HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
 /**
  * Tell whether work is pending that a wait on the descriptor could miss.
  *
- * Call it each time before you block on HG_Event_get_wait_fd(). It makes
- * progress once; if it returns false, the next event makes the descriptor
- * readable.
+ * Call this function each time before you block on the descriptor of
+ * HG_Event_get_wait_fd(). The call makes progress once; if it returns false,
+ * the next event makes the descriptor readable.
  *
  * @param context  [in]
  * Owns:      nothing changes hands.
@@ -213,10 +213,10 @@ HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
  * Make progress without waiting.
  *
  * @param context  [in]
- * @param count_p  [out]  how many callbacks are queued now; may be NULL
+ * @param count_p  [out]  number of callbacks that are queued; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            Nothing to do is HG_SUCCESS.
+ *            If nothing happened, the result is HG_SUCCESS.
  * Threads:   any thread; never blocks. Over MPI as HG_Progress().
  * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
@@ -228,11 +228,11 @@ HG_PUBLIC hg_return_t HG_Event_progress(
  * Run callbacks without waiting.
  *
  * @param context       [in]
- * @param max_count     [in]   how many callbacks to run at most
- * @param actual_count  [out]  how many ran; may be NULL
+ * @param max_count     [in]   maximum number of callbacks to run
+ * @param actual_count  [out]  number of callbacks that ran; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
- *            No queued callback is HG_SUCCESS with count 0.
+ *            If no callback was queued, the result is HG_SUCCESS.
  * Threads:   any thread; runs the user's callbacks.
  * Undefined: context destroyed during the call, or by a callback.
  * Source:    as Mercury 2.4.

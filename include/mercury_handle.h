@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles: one call each, at its origin or at its target.
+/* Handles: each stands for one call, at the origin or at the target.
  *
- * It is fastest to create a handle once, and to HG_Reset() and forward it
- * again many times. A handle may be forwarded again when its callback has
- * run. */
+ * The fastest way is to create a handle once, and to reset and forward it many
+ * times. A handle may be forwarded again when its callback has run. */
 #ifndef MERCURY_HANDLE_H
 #define MERCURY_HANDLE_H
 
@@ -36,29 +35,30 @@ HG_PUBLIC hg_return_t HG_Create(
 /**
  * Release a reference to a handle.
  *
- * An operation in flight has a reference of its own: it continues and calls its
- * callback. At the target the expected answer has one too, so HG_Respond() may
- * follow HG_Destroy(). If no answer follows, the origin gets HG_CANCELED: when
- * the callback that destroyed the handle has returned; after one second if no
- * callback destroyed it; after ten seconds if that callback had started a call
- * or a transfer whose callback may answer; and at once if the handle is
- * destroyed twice, or its context is destroyed.
+ * An operation in flight has a reference of its own: the operation continues
+ * and calls its callback. At the target the expected answer has a reference,
+ * too, so HG_Respond() may follow HG_Destroy(). If no answer follows, the
+ * origin gets HG_CANCELED: when the callback that destroyed the handle has
+ * returned, or after ten seconds if the callback had started a call or transfer
+ * whose callback may answer; after one second if no callback destroyed the
+ * handle; at once if the handle is destroyed twice, or its context is
+ * destroyed.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's reference is consumed; if it has none, that of the
- *            answer, which ends the call.
- * Errors:    HG_INVALID_ARG the call was cancelled meanwhile
+ * Owns:      the caller's reference is consumed; if the caller has none, the
+ *            reference of the answer is, which ends the call.
+ * Errors:    HG_INVALID_ARG the unanswered call was cancelled meanwhile
  * Threads:   any thread; never blocks, except while a peer pulls the long
- *            arguments of a cancelled call: then it may wait for the peer, up
- *            to AMALGAM_FREE_TIMEOUT_MS, and leaves the arguments allocated.
+ *            arguments of a cancelled call: then the call may wait for the peer
+ *            up to AMALGAM_FREE_TIMEOUT_MS; then the arguments stay allocated.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but the origin of a call that is not answered gets
- *            HG_CANCELED.
+ * Source:    as Mercury 2.4, but the origin of a call that is never answered
+ *            gets HG_CANCELED.
  */
 HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 
 /**
- * Reuse an idle handle for another call; its target context becomes 0.
+ * Reuse an idle handle for another call; the target's context becomes 0.
  *
  * @param handle  [in]
  * @param addr    [in]  HG_ADDR_NULL: the address as before
@@ -86,8 +86,8 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
 
 /**
- * Get the number of references to a handle, those of operations in flight and
- * of an expected answer included.
+ * Get the number of references to a handle, including references of operations
+ * in flight and of an expected answer.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -113,9 +113,9 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
 /**
  * Attach a pointer of the program to a handle; HG_Reset() does not remove it.
  *
- * At a target it stays until the call ends; or, if a function was set by
- * HG_Class_set_handle_create_callback(), also for the calls that the handle
- * serves later, until the class is closed.
+ * At a target the pointer stays until the call ends. If a function was set by
+ * HG_Class_set_handle_create_callback(), the pointer also stays for the calls
+ * that the handle serves later, until the class is closed.
  *
  * @param handle         [in]
  * @param data           [in]  replaces what was set before, without freeing it
@@ -125,8 +125,8 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but at a target without such a function the data
- *            of an earlier call are removed.
+ * Source:    as Mercury 2.4, but at a target without such a function the
+ *            pointer of an earlier call is removed.
  */
 HG_PUBLIC hg_return_t HG_Set_data(
     hg_handle_t handle, void *data, void (*free_callback)(void *));
@@ -165,7 +165,7 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
  *            called; the handle lives until then.
  * Errors:    HG_INVALID_ARG    an argument is NULL, or this process is the
  *                              origin
- *            HG_FAULT          the RPC has no input proc, or the input was
+ *            HG_FAULT          the RPC has no input proc, or a short input was
  *                              released: by HG_Release_input_buf(), or by an
  *                              earlier HG_Get_input() with release_input_early
  *            HG_CHECKSUM_ERROR the bytes are not those that were sent
@@ -184,11 +184,11 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
  * HG_Destroy() does.
  *
  * @param handle     [in]
- * @param in_struct  [in]  as HG_Get_input(), or the program, filled it
+ * @param in_struct  [in]  as HG_Get_input() or the program filled it in
  * Owns:      the fields are consumed; without HG_Get_input() a reference, too.
- * Errors:    HG_INVALID_ARG an argument is NULL, or HG_Get_input() was called
- *                           and failed, or all that it decoded is freed; the
- *                           fields are not accessed
+ * Errors:    HG_INVALID_ARG an argument is NULL; or HG_Get_input() was called
+ *                           and failed, or all it decoded was freed already:
+ *                           then the fields are not accessed
  *            HG_FAULT       the RPC has no input proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -220,16 +220,16 @@ HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
  * Free the members that HG_Get_output() decoded. A program that never called
  * HG_Get_output() on this call, and decoded the bytes of HG_Get_output_buf()
  * itself, frees its struct and drops one of its references to the handle, as
- * HG_Destroy() does. At the target: free, by the output proc, the members of an
+ * HG_Destroy() does. At the target, the output proc frees the members of an
  * output that was sent.
  *
  * @param handle      [in]
- * @param out_struct  [in]  as HG_Get_output(), or the program, filled it
+ * @param out_struct  [in]  as HG_Get_output() or the program filled it in
  * Owns:      the fields are consumed; at the origin without HG_Get_output() a
  *            reference, too.
- * Errors:    HG_INVALID_ARG an argument is NULL, or HG_Get_output() was called
- *                           and failed, or all that it decoded is freed; the
- *                           fields are not accessed
+ * Errors:    HG_INVALID_ARG an argument is NULL; or HG_Get_output() was called
+ *                           and failed, or all it decoded was freed already:
+ *                           then the fields are not accessed
  *            HG_FAULT       the RPC has no output proc
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
@@ -238,8 +238,8 @@ HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
 HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
 
 /**
- * Get the number of bytes of the encoded input, without headers; 0 when there
- * is none.
+ * Get the number of bytes of the encoded input, without headers; 0 if there is
+ * no input.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -251,8 +251,8 @@ HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
 HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
 
 /**
- * Get the number of bytes of the encoded output, without headers; 0 when there
- * is none.
+ * Get the number of bytes of the encoded output, without headers; 0 if there is
+ * no output.
  *
  * @param handle  [in]
  * Owns:      nothing changes hands.
@@ -266,25 +266,25 @@ HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
 /**
  * Get the message buffer of the input.
  *
- * It begins with the bytes that HG_Class_set_input_offset() reserved. The
- * origin writes these before HG_Forward(), which sends them; they stay with the
- * handle, so each later call sends them again. At the target the encoded input
- * follows them, unless it was too long for the message: then
- * HG_Get_input_extra_buf() returns it.
+ * The buffer begins with the bytes that HG_Class_set_input_offset() reserved.
+ * The origin writes these bytes before HG_Forward(), which sends them; they
+ * stay with the handle, so each later call sends them again. At the target the
+ * encoded input follows, unless the input was too long for the message: then
+ * HG_Get_input_extra_buf() returns the input.
  *
  * @param handle       [in]
  * @param in_buf       [out]  aligned to 8
- * @param in_buf_size  [out]  its size: at the origin as
+ * @param in_buf_size  [out]  size of the buffer: at the origin as
  *                            HG_Class_get_input_eager_size(), at the target the
  *                            bytes received; may be NULL
- * Owns:      the result is borrowed from the handle, until it is destroyed.
+ * Owns:      the result is borrowed from the handle, until that is destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
  *            HG_FAULT       the input was released before
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: written beyond its size.
+ * Undefined: a write beyond the buffer.
  * Source:    as Mercury 2.4, but at the origin the encoded input is not
- *            written there.
+ *            written to that buffer.
  */
 HG_PUBLIC hg_return_t HG_Get_input_buf(
     hg_handle_t handle, void **in_buf, hg_size_t *in_buf_size);
@@ -292,23 +292,23 @@ HG_PUBLIC hg_return_t HG_Get_input_buf(
 /**
  * Get the message buffer of the output.
  *
- * It begins with the bytes that HG_Class_set_output_offset() reserved. The
- * target writes these before HG_Respond(), which sends them. The origin may
- * read them once its callback runs; the encoded output follows them, unless it
- * was too long for the message.
+ * The buffer begins with the bytes that HG_Class_set_output_offset() reserved.
+ * The target writes these bytes before HG_Respond(), which sends them. The
+ * origin may read them once its callback runs; the encoded output follows,
+ * unless the output was too long for the message.
  *
  * @param handle        [in]
  * @param out_buf       [out]  aligned to 8
  * @param out_buf_size  [out]  its size, as for HG_Get_input_buf(); may be NULL
- * Owns:      the result is borrowed from the handle, until it is sent again,
- *            reset or destroyed.
+ * Owns:      the result is borrowed from the handle, until the handle is
+ *            forwarded again, reset or destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL
  *            HG_FAULT       at the origin: no answer with output has arrived
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per handle; never blocks.
- * Undefined: written beyond its size.
+ * Undefined: a write beyond the buffer.
  * Source:    as Mercury 2.4, but at the target the encoded output is not
- *            written there.
+ *            written to that buffer.
  */
 HG_PUBLIC hg_return_t HG_Get_output_buf(
     hg_handle_t handle, void **out_buf, hg_size_t *out_buf_size);
@@ -316,11 +316,11 @@ HG_PUBLIC hg_return_t HG_Get_output_buf(
 /**
  * Return the message buffer of an input to the transport early.
  *
- * For a target that keeps a call for long, and has read its input. The message
- * of a one-way call is released at once, and the origin may send another; that
- * of a call to be answered is released with its handle, because the answer
- * needs it. Afterwards HG_Get_input() and HG_Get_input_buf() return HG_FAULT. A
- * second call has no effect.
+ * For a target that keeps a call after reading the input. The message of a
+ * one-way call is released at once, and the origin may send another; the
+ * message of other calls is released with the handle, because the answer needs
+ * it. Afterwards HG_Get_input_buf() returns HG_FAULT; so does HG_Get_input(),
+ * unless the input was too long for one message. A second call has no effect.
  *
  * @param handle  [in]  of a call at its target
  * Owns:      the result of HG_Get_input_buf() is consumed.

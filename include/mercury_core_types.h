@@ -21,27 +21,27 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
 /* The longest time-out that means "a long time", in milliseconds (1 hour). */
 #define HG_MAX_IDLE_TIME (3600 * 1000)
 
-/* One list of names and numbers; a program may define X(name) and expand it.
- * See HG_Error_to_string(). The first 24 equal those of na_return_t. */
+/* The return codes as a list, which a program may expand with its own X(name).
+ * See HG_Error_to_string(). The first 24 codes equal those of na_return_t. */
 #define HG_RETURN_VALUES                                                       \
     X(HG_SUCCESS)        /* done, or started */                                \
-    X(HG_PERMISSION)     /* memory is not exposed for this */                  \
+    X(HG_PERMISSION)     /* memory is not exposed for this access */           \
     X(HG_NOENTRY)        /* no such object is known */                         \
     X(HG_INTERRUPT)      /* a signal interrupted the call */                   \
     X(HG_AGAIN)          /* not now; make progress and call again */           \
     X(HG_NOMEM)          /* memory is exhausted */                             \
-    X(HG_ACCESS)         /* the system forbids it */                           \
+    X(HG_ACCESS)         /* the system forbids the operation */                \
     X(HG_FAULT)          /* something that the call needs was not set */       \
     X(HG_BUSY)           /* still in use; nothing was done */                  \
-    X(HG_EXIST)          /* it exists already */                               \
+    X(HG_EXIST)          /* the object exists already */                       \
     X(HG_NODEV)          /* no such device */                                  \
     X(HG_INVALID_ARG)    /* the caller broke the documented contract */        \
     X(HG_PROTOCOL_ERROR) /* a peer violated the protocol */                    \
-    X(HG_OVERFLOW)       /* it does not fit, or reaches beyond an end */       \
+    X(HG_OVERFLOW)       /* bytes do not fit, or reach beyond an end */        \
     X(HG_MSGSIZE)        /* longer than a message may be */                    \
     X(HG_PROTONOSUPPORT) /* no such transport */                               \
-    X(HG_OPNOTSUPPORTED) /* this build, class or thread cannot do it */        \
-    X(HG_ADDRINUSE)      /* another uses the address */                        \
+    X(HG_OPNOTSUPPORTED) /* this build, class or thread cannot do that */      \
+    X(HG_ADDRINUSE)      /* another process uses the address */                \
     X(HG_ADDRNOTAVAIL)   /* the address names no reachable process */          \
     X(HG_HOSTUNREACH)    /* the peer cannot be reached, or has ended */        \
     X(HG_TIMEOUT)        /* the time limit has passed */                       \
@@ -71,7 +71,7 @@ typedef enum hg_cb_type {
     HG_CB_BULK
 } hg_cb_type_t;
 
-/* Which of the two arguments of an RPC. */
+/* One of the two arguments of an RPC. */
 typedef enum { HG_UNDEF, HG_INPUT, HG_OUTPUT } hg_op_t;
 
 /* Part of a message that a checksum covers. */
@@ -96,56 +96,56 @@ typedef enum hg_mem_type {
 
 /* Options of HG_Init_opt2(). Start from HG_INIT_INFO_INITIALIZER; zeros select
  * the defaults. Every transport accepts every field; the comment of a field
- * names those with which it has no effect. */
+ * names the transports over which the field has no effect. */
 struct hg_init_info {
     /* Options of the network layer, in their frozen form; see na_types.h. Not
      * read when `na_class` is set. */
     struct na_init_info_4_0 na_init_info;
-    /* Use this class; the init string is ignored then. It stays the caller's,
-     * and is closed after HG_Finalize(). All transports. */
+    /* Use this NA class, and ignore the init string. The NA class stays the
+     * caller's, who closes it after HG_Finalize(). All transports. */
     na_class_t *na_class;
     /* Receives kept posted; 0: default. Without effect: AMALGAM_CREDITS limits
      * the requests in flight from each peer, and each transport keeps as many
-     * receives as these need. */
+     * receives as these requests need. */
     uint32_t request_post_init;
-    /* Receives to add when they run out; 0: default, <0: none. Without effect:
-     * because of the credits they never run out. */
+    /* Receives to add when none is left; 0: default, <0: none. Without effect:
+     * because of the credits, receives never run out. */
     int32_t request_post_incr;
-    /* Shared memory to processes of this host besides the main transport. Over
-     * MPI the init string "mpi" then means "auto". Over self and shared memory:
-     * without effect, and the log warns. */
+    /* Use shared memory to processes of this host besides the main transport:
+     * over MPI the init string "mpi" then means "auto". Over self, shared
+     * memory and libfabric: without effect, and the log warns. */
     uint8_t auto_sm;
     /* A name for the shared memory of auto_sm, unique for each process of a
      * host; NULL: the library chooses one. */
     const char *sm_info_string;
-    /* Part of each message that a checksum covers. All transports, self
-     * included; the two ends of a call may have different levels. */
+    /* Part of each message that a checksum covers. All transports, including
+     * self; the two ends of a call may have different levels. */
     hg_checksum_level_t checksum_level;
     /* Never put bulk data into a request. All transports. */
     uint8_t no_bulk_eager;
-    /* Send calls of this process to itself over the main transport. If that
-     * cannot reach its own process, or the class does not listen, the calls use
-     * the loopback nevertheless. Over "self": without effect. */
+    /* Send calls of this process to itself over the main transport. If the main
+     * transport cannot reach its own process, or the class does not listen, the
+     * calls use the loopback nevertheless. Over self: without effect. */
     uint8_t no_loopback;
     /* Log the counters when the class is closed. All transports. */
     uint8_t stats;
-    /* One buffer per receive. Without effect: each request that arrives has a
-     * buffer of its own anyway. */
+    /* Use one buffer per receive. Without effect: each request that arrives has
+     * a buffer of its own anyway. */
     uint8_t no_multi_recv;
-    /* Release input buffers when HG_Get_input() has decoded them, and not when
-     * the handle is destroyed. All transports. */
+    /* Release an input buffer when HG_Get_input() has decoded it, and not only
+     * when the handle is destroyed. All transports. */
     uint8_t release_input_early;
-    /* Quality of service of the network; since 2.4, like all below. Without
-     * effect over all transports. */
+    /* Quality of service of the network; since 2.4, like all fields below.
+     * Without effect over all transports. */
     enum na_traffic_class traffic_class;
     /* Arguments longer than one message fail with HG_OVERFLOW. All
      * transports. */
     bool no_overflow;
-    /* Buffers that many requests share; 0: default, 4. Without effect, as
-     * no_multi_recv is. */
+    /* Number of buffers that many requests share; 0: default, 4. Without
+     * effect, as no_multi_recv is. */
     unsigned int multi_recv_op_max;
-    /* Requests are copied when at most so many of these buffers are left; an
-     * error if above multi_recv_op_max. Otherwise without effect. */
+    /* Number of shared buffers at which requests are copied. Without effect,
+     * but a value above multi_recv_op_max is an error. */
     unsigned int multi_recv_copy_threshold;
 };
 
@@ -159,8 +159,8 @@ struct hg_init_info {
 /* Counters of a class; see HG_Class_get_counters(). */
 struct hg_diag_counters {
     uint64_t rpc_req_sent_count;
-    uint64_t rpc_req_recv_count; /* without those to contexts that do not exist
-                                  * here, which their transport refuses */
+    uint64_t rpc_req_recv_count; /* without requests to contexts that do not
+                                  * exist here: the transport refuses these */
     uint64_t rpc_resp_sent_count;
     uint64_t rpc_resp_recv_count;
     uint64_t rpc_req_extra_count;  /* requests longer than a usual message */
@@ -169,7 +169,7 @@ struct hg_diag_counters {
     uint64_t rpc_multi_recv_copy_count;
     uint64_t bulk_count;
     uint64_t packed_msg_count;  /* sent messages with several calls, replies */
-    uint64_t packed_call_count; /* the calls and replies in them */
+    uint64_t packed_call_count; /* calls and replies in packed messages */
 };
 
 #endif

@@ -2,7 +2,7 @@
 /* The log: outlets of the library, and outlets that programs register.
  *
  * An outlet is a source of lines, for instance a module of a program; a
- * sub-system is an outlet below another. There is one log: HG_LOG_LEVEL and
+ * sub-system is an outlet with a parent. There is one log: HG_LOG_LEVEL and
  * HG_LOG_SUBSYS in the environment, HG_Set_log_*() and the calls below apply
  * to the lines of the library and of all registered outlets.
  *
@@ -13,11 +13,11 @@
  *
  * prints "my_tool: error: my_disk: no room for 5 bytes (disk.c:12 save)".
  *
- * The list "a,b,~c" of names selects the outlets that are shown. For an outlet
- * the first name counts that the list has, of the outlet itself, its parent,
- * the parent's parent and so on: it shows the outlet, or hides it with a ~. If
- * the list has none of them, the first of them with state HG_LOG_ON or
- * HG_LOG_OFF decides; else the outlet is shown unless the list shows another.
+ * The list "a,b,~c" of names selects the outlets that are shown. For an outlet,
+ * the library checks the outlet itself, its parent, the parent's parent and so
+ * on. The first of these decides that is in the list (shown; with ~ hidden),
+ * has a level of its own (shown), or has the state HG_LOG_ON or HG_LOG_OFF. If
+ * none decides, the outlet is shown unless the list shows other outlets.
  *
  * Outlets of the library: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag,
  * and rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi,
@@ -45,9 +45,9 @@
     X(HG_LOG_LEVEL_DEBUG, "debug", &stderr)                                    \
     X(HG_LOG_LEVEL_MAX, "", NULL)
 
-/* A line is written if its level is not above that of its outlet. At MIN_DEBUG
- * an outlet that has a log in memory keeps its debug lines there, and the next
- * error prints them. */
+/* A line is written if its level is not above the level of its outlet. From
+ * level MIN_DEBUG on, an outlet with a log in memory keeps its debug lines
+ * there, and its next error prints them. */
 #define X(level, name, stream) level,
 enum hg_log_level { HG_LOG_LEVELS };
 #undef X
@@ -62,10 +62,10 @@ enum hg_log_state {
 
 typedef int (*hg_log_func_t)(FILE *stream, const char *format, ...);
 
-/* The program owns it, and sets it by an initialiser below; it must live until
- * hg_log_outlet_deregister(). */
+/* The program owns the outlet, and sets it by an initialiser below. The outlet
+ * must live until hg_log_outlet_deregister(). */
 struct hg_log_outlet {
-    HG_LIST_ENTRY(hg_log_outlet) entry; /* of the registry */
+    HG_LIST_ENTRY(hg_log_outlet) entry; /* in the list of the library */
     const char *name;
     enum hg_log_state state;
     hg_atomic_int32_t level; /* set by the library, read by HG_LOG_WRITE */
@@ -80,7 +80,7 @@ struct hg_log_outlet {
 #define HG_UTIL_CAT(a, b)    HG_UTIL_CAT_(a, b)
 #define HG_UTIL_STRINGIFY(x) #x
 
-/* The root of the library's outlets; a program may define its own. */
+/* The root of the library's outlets; a program may define its own root. */
 #ifndef HG_LOG_OUTLET_ROOT_NAME
 #define HG_LOG_OUTLET_ROOT_NAME hg
 #endif
@@ -89,11 +89,11 @@ struct hg_log_outlet {
 #define HG_LOG_OUTLET(name)      HG_UTIL_CAT(name, _log_outlet_g)
 #define HG_LOG_OUTLET_DECL(name) struct hg_log_outlet HG_LOG_OUTLET(name)
 
-/* The same for a sub-system; the parent's name is not used. */
+/* Declarations of a sub-system; the parent's name is not used. */
 #define HG_LOG_SUBSYS_DECL(name, parent_name)        HG_LOG_OUTLET_DECL(name)
 #define HG_LOG_OUTLET_SUBSYS_DECL(name, parent_name) HG_LOG_OUTLET_DECL(name)
 
-/* Initial values: of an outlet, and of one below `parent_name`. */
+/* Initial values of an outlet, and of an outlet below `parent_name`. */
 #define HG_LOG_OUTLET_INITIALIZER(name, state, parent, dlog)                   \
     {                                                                          \
         {NULL, NULL}, #name, state, HG_ATOMIC_VAR_INIT(HG_LOG_LEVEL_NONE),     \
@@ -119,8 +119,8 @@ struct hg_log_outlet {
     HG_DLOG_INITIALIZER("", HG_LOG_DEBUG_DLOG(name), HG_LOG_DEBUG_LE(name),    \
         HG_LOG_DEBUG_LESIZE, 1)
 
-/* Registers an outlet when the program (or its library) is loaded, and
- * deregisters it when that is unloaded. */
+/* Registers an outlet when the program or library that defines it is loaded,
+ * and deregisters the outlet at the unload. */
 #define HG_LOG_REGISTER(name)                                                  \
     static void HG_UTIL_CAT(name, _log_register)(void) HG_ATTR_CONSTRUCTOR;    \
     static void HG_UTIL_CAT(name, _log_register)(void)                         \
@@ -149,7 +149,7 @@ struct hg_log_outlet {
         HG_LOG_OUTLET_SUBSYS_STATE_INITIALIZER(name, parent_name, state);      \
     HG_LOG_REGISTER(name)
 
-/* The same, with a log in memory. */
+/* Declares and registers an outlet that has a log in memory. */
 #define HG_LOG_DLOG_DECL_REGISTER(name)                                        \
     HG_LOG_DEBUG_DECL_LE(name);                                                \
     HG_LOG_DEBUG_DECL_DLOG(name) = HG_LOG_DLOG_INITIALIZER(name);              \
@@ -164,7 +164,7 @@ struct hg_log_outlet {
     HG_LOG_REGISTER(name)
 
 /* Writes a line: `HG_LOG_WRITE(outlet, level, format, ...)`. If the outlet does
- * not show the level, this takes one load and one comparison. */
+ * not show the level, the macro takes one load and one comparison. */
 #define HG_LOG_WRITE(name, log_level, ...)                                     \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
             ? hg_log_write(&HG_LOG_OUTLET(name), log_level, __FILE__,          \
@@ -173,7 +173,7 @@ struct hg_log_outlet {
 #define HG_LOG_SUBSYS_WRITE(sub_name, name, log_level, ...)                    \
     HG_LOG_WRITE(sub_name, log_level, __VA_ARGS__)
 
-/* The same with explicit file, line and function; and with a va_list. */
+/* HG_LOG_WRITE() with given file, line and function; and with a va_list. */
 #define HG_LOG_WRITE_FUNC(name, log_level, file, line, func, no_return, ...)   \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >= (int32_t)(log_level)       \
             ? hg_log_write(&HG_LOG_OUTLET(name), log_level, file, line, func,  \
@@ -186,8 +186,8 @@ struct hg_log_outlet {
                   no_return, format, ap)                                       \
             : (void)0)
 
-/* Writes a line at HG_LOG_LEVEL_DEBUG; from MIN_DEBUG on it keeps file, line,
- * function and format in the outlet's log in memory. */
+/* Writes a line of level DEBUG. If the outlet's level is MIN_DEBUG or above,
+ * also keeps file, line, function and format in the outlet's log in memory. */
 #define HG_LOG_WRITE_DEBUG(name, ...)                                          \
     (hg_atomic_get32(&HG_LOG_OUTLET(name).level) >=                            \
                 (int32_t)HG_LOG_LEVEL_MIN_DEBUG                                \
@@ -236,7 +236,7 @@ HG_UTIL_PUBLIC enum hg_log_level hg_log_get_level(void);
 /**
  * Choose the outlets that are shown; as HG_Set_log_subsys().
  *
- * @param log_subsys  [in]  "a,b,~c"; NULL or "" shows all that are not off
+ * @param log_subsys  [in]  "a,b,~c"; NULL or "" shows all outlets not off
  * Owns:      nothing changes hands.
  * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
  * Threads:   any thread; never blocks for long.
@@ -257,10 +257,10 @@ HG_UTIL_PUBLIC void hg_log_set_subsys(const char *log_subsys);
 HG_UTIL_PUBLIC const char *hg_log_get_subsys(void);
 
 /**
- * Set the level of one outlet, and of those below it; an outlet that is off is
- * then shown.
+ * Set the level of an outlet, and of the outlets below that lack a level of
+ * their own. The outlet is then shown even if its state is HG_LOG_OFF.
  *
- * @param subsys     [in]  a name, at most 31 bytes; it may be registered later
+ * @param subsys     [in]  name of at most 31 bytes; may be registered later
  * @param log_level  [in]
  * Owns:      nothing changes hands.
  * Errors:    subsys is NULL or too long, the level is unknown, or 32 outlets
@@ -273,9 +273,9 @@ HG_UTIL_PUBLIC void hg_log_set_subsys_level(
     const char *subsys, enum hg_log_level log_level);
 
 /**
- * Get the level of a name, in lower or upper case.
+ * Get the level that has a name.
  *
- * @param log_level  [in]
+ * @param log_level  [in]  the name, in lower or upper case
  * Owns:      nothing changes hands.
  * Errors:    HG_LOG_LEVEL_MAX: unknown name, or NULL.
  * Threads:   any thread; never blocks.
@@ -321,8 +321,8 @@ HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
 HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
 
 /**
- * Set the stream of lines: _debug of levels min_debug, info and debug, _warning
- * of warning, and _error of error and fatal.
+ * Set the stream for lines of some levels: _debug for min_debug, info and
+ * debug; _warning for warning; _error for error and fatal.
  *
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
@@ -336,7 +336,7 @@ HG_UTIL_PUBLIC void hg_log_set_stream_warning(FILE *stream);
 HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
 
 /**
- * Get the stream of lines.
+ * Get the stream for lines of some levels, as hg_log_set_stream_*() set it.
  *
  * Owns:      the result stays its owner's; initially it is stderr.
  * Errors:    none.
@@ -349,8 +349,8 @@ HG_UTIL_PUBLIC FILE *hg_log_get_stream_warning(void);
 HG_UTIL_PUBLIC FILE *hg_log_get_stream_error(void);
 
 /**
- * Register an outlet, which writes nothing before. The library sets its level
- * now and at each change.
+ * Register an outlet; before, the outlet writes nothing. The library sets the
+ * level of the outlet now and at each change.
  *
  * @param outlet  [in]  its parent need not be registered
  * Owns:      the outlet stays the caller's and must live until
@@ -379,7 +379,7 @@ HG_UTIL_PUBLIC void hg_log_outlet_deregister(struct hg_log_outlet *outlet);
  *
  * @param outlet  [in]
  * Owns:      nothing changes hands.
- * Errors:    NULL or an outlet without such a log has no effect.
+ * Errors:    NULL or an outlet without a log in memory has no effect.
  * Threads:   any thread; the log's lock is held while it prints.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -399,7 +399,7 @@ HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet *outlet);
  * Owns:      nothing changes hands.
  * Errors:    NULL as outlet has no effect. Text is cut at 1023 bytes.
  * Threads:   any thread; lines of several threads do not mix.
- * Undefined: format is NULL, or the arguments do not match it.
+ * Undefined: format is NULL, or does not match the arguments.
  * Source:    as Mercury 2.4, but the format of a line is ours.
  */
 HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
@@ -430,13 +430,13 @@ HG_UTIL_PUBLIC void hg_log_vwrite(struct hg_log_outlet *outlet,
     HG_UTIL_PRINTF(7, 0);
 
 /**
- * Write a debug line, or keep it in memory; see HG_LOG_WRITE_DEBUG.
+ * Write a debug line, and keep its format in memory; see HG_LOG_WRITE_DEBUG.
  *
  * @param outlet  [in]
- * @param file    [in]  texts that live as long as the log in memory
+ * @param file    [in]  must live as long as the log, like func and format
  * @param line    [in]
  * @param func    [in]
- * @param format  [in]  likewise; kept without its arguments
+ * @param format  [in]  kept without its arguments
  * Owns:      nothing changes hands.
  * Errors:    as hg_log_write().
  * Threads:   as hg_log_write().

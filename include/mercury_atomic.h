@@ -2,9 +2,9 @@
 /* Integers that threads share: C11's atomics (std::atomic in C++) under
  * Mercury's names.
  *
- * get reads with acquire order and set writes with release order; operations
- * that read and write use both. init is not atomic: no other thread may use the
- * variable yet. */
+ * A get loads with acquire order, a set stores with release order; operations
+ * that load and store have both. An init is not atomic: no other thread may use
+ * the variable yet. */
 #ifndef MERCURY_ATOMIC_H
 #define MERCURY_ATOMIC_H
 
@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /**
- * Order all reads and writes before the call and all after it, for all threads.
+ * Execute a full fence: all accesses before it precede all accesses after it.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.

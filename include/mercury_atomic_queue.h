@@ -3,16 +3,16 @@
  * without locks.
  *
  * As in Vyukov's bounded queue, each slot has a turn: 2 t means that push
- * number t may fill the slot, 2 t + 1 that pop number t may empty it, which
- * sets 2 (t + count), for the push of the next round. So a thread that is
- * delayed between taking a number and finishing its slot delays only threads
- * that need the same slot. */
+ * number t may fill the slot; 2 t + 1, that pop number t may empty the slot and
+ * then sets 2 (t + count), for the push of the next round. While a thread with
+ * a number is delayed in its slot, other slots can be used; a pop that comes to
+ * this slot finds the queue empty, a push finds the queue full. */
 #ifndef MERCURY_ATOMIC_QUEUE_H
 #define MERCURY_ATOMIC_QUEUE_H
 
 #include "mercury_atomic.h"
 
-/* Bytes of a cache line; pushing and popping threads write different ones. */
+/* Bytes of a cache line; pushes and pops write to different cache lines. */
 #define HG_ATOMIC_QUEUE_LINE 64
 
 struct hg_atomic_queue_slot {
@@ -22,15 +22,15 @@ struct hg_atomic_queue_slot {
     void *entry;
 };
 
-/* The program owns it, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
- * Only the functions below access its members. */
+/* Owned by the program, from hg_atomic_queue_alloc() to hg_atomic_queue_free().
+ * Only the functions below access the members. */
 struct hg_atomic_queue {
     hg_atomic_int64_t pushes; /* numbers given to pushing threads */
     char line_1[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
     hg_atomic_int64_t pops; /* numbers given to popping threads */
     char line_2[HG_ATOMIC_QUEUE_LINE - sizeof(hg_atomic_int64_t)];
     struct hg_atomic_queue_slot *slots;
-    int64_t count; /* of slots; a power of two */
+    int64_t count; /* number of slots; a power of two */
 };
 
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ extern "C" {
 /**
  * Create an empty queue that threads share.
  *
- * @param count  [in]  entries it has room for; a power of two
+ * @param count  [in]  maximum number of entries; a power of two
  * Owns:      the caller owns the result; hg_atomic_queue_free() frees it.
  * Errors:    NULL: count is no power of two, or no memory.
  * Threads:   any thread; never blocks.
@@ -66,7 +66,7 @@ HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
  * Append an entry to a queue.
  *
  * @param queue  [in]
- * @param entry  [in]  not NULL, which a pop from an empty queue returns
+ * @param entry  [in]  not NULL: a pop from an empty queue returns NULL
  * Owns:      the thread that pops the entry owns it.
  * Errors:    HG_UTIL_FAIL the queue is full
  * Threads:   any thread; never blocks.
@@ -164,7 +164,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
 static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
     struct hg_atomic_queue *queue)
 {
-    /* Pops first: it never runs ahead of pushes, which are read later. */
+    /* Reads `pops` first, which never exceeds `pushes`, read later. */
     int64_t pops = hg_atomic_get64(&queue->pops);
     int64_t count = hg_atomic_get64(&queue->pushes) - pops;
 

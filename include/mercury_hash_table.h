@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash table of values by keys, both pointers of the program, which also
- * supplies hash and comparison. */
+/* Hash table of values by keys. Keys and values are pointers of the program;
+ * the program also supplies the hash function and the comparison. */
 #ifndef MERCURY_HASH_TABLE_H
 #define MERCURY_HASH_TABLE_H
 
@@ -19,7 +19,7 @@ struct hg_hash_table_iter {
     hg_hash_table_entry_t *next_entry;
 };
 
-/* No value: what hg_hash_table_lookup() returns for an unknown key. */
+/* No value: hg_hash_table_lookup() returns this for an unknown key. */
 #define HG_HASH_TABLE_NULL ((void *)0)
 
 /* Hash of a key, the same for equal keys. */
@@ -65,14 +65,14 @@ HG_UTIL_PUBLIC hg_hash_table_t *hg_hash_table_new(
 HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
 
 /**
- * Set the functions that free keys and values when they are removed, when an
- * insert for the same key replaces them, or with the table.
+ * Set the functions that free a key and a value when they are removed, when an
+ * insert replaces them, or when the table is freed.
  *
  * @param hash_table       [in]
  * @param key_free_func    [in]  NULL: keys stay the program's
  * @param value_free_func  [in]  NULL: values stay the program's
- * Owns:      the table owns its keys, or values, if there is a function for
- *            them.
+ * Owns:      the table owns its keys if key_free_func is not NULL, and its
+ *            values if value_free_func is not NULL.
  * Errors:    NULL has no effect.
  * Threads:   any thread, one at a time per table; never blocks.
  * Undefined: nothing.
@@ -83,7 +83,7 @@ HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
     hg_hash_table_value_free_func_t value_free_func);
 
 /**
- * Insert a value into a hash table; it replaces an older one of the key.
+ * Insert a value into a hash table; replaces an older value of the same key.
  *
  * @param hash_table  [in]
  * @param key         [in]
@@ -167,12 +167,12 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
 HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
 
 /**
- * Get the next value of an iteration over a hash table. The program may remove
- * the value returned last before the next call, but no other.
+ * Get the next value of an iteration over a hash table. Before the next call,
+ * the program may remove the value that was returned last, but no other value.
  *
  * @param iter  [in,out]
  * Owns:      the result is borrowed from the table.
- * Errors:    HG_HASH_TABLE_NULL: there is none.
+ * Errors:    HG_HASH_TABLE_NULL: there is no further value.
  * Threads:   as hg_hash_table_iterate().
  * Undefined: iter is NULL; the table was changed in another way since the
  *            iteration began.

@@ -3,8 +3,8 @@
  * with them.
  *
  * A field is written `((type)(name))`; any number of fields follow each other,
- * with or without white space. The function hg_proc_t codes a type `t`, so the
- * type must be one word: a typedef of this library or of the program.
+ * with or without white space. The proc of type T is hg_proc_T(), so the type
+ * must be one word: a typedef of this library or of the program.
  *
  *   MERCURY_GEN_PROC(sum_in_t, ((int32_t)(x))((hg_string_t)(name)))
  *
@@ -41,7 +41,7 @@
  *       return ret_;
  *   }
  *
- * The second half frees the fields before one that could not be decoded, so
+ * If a field cannot be decoded, the second half frees the fields before it, so
  * that a message with a wrong length leaves nothing behind.
  *
  *   MERCURY_REGISTER(hg_class, "sum", sum_in_t, sum_out_t, sum_cb)
@@ -60,7 +60,7 @@
 #include "mercury_proc.h"
 #include "mercury_proc_bulk.h"
 
-/* Mercury's header brings BOOST_PP_CAT() and others, which programs use. */
+/* Mercury's header includes Boost's BOOST_PP_CAT() etc., which programs use. */
 #ifdef __has_include
 #if __has_include(<boost/preprocessor.hpp>)
 #include <boost/preprocessor.hpp>
@@ -75,10 +75,10 @@
 #define HG_GEN_CAT(a, b)  HG_GEN_CAT_(a, b)
 #define HG_GEN_CAT_(a, b) a##b
 
-/* HG_GEN_x_A((t)(f))((t)(f))... expands one element and is followed by
- * HG_GEN_x_B for the next one, which is followed by HG_GEN_x_A again; the last
- * of these names gets the suffix _END, and expands to nothing. The element
- * `(t)(f)` has the arguments of two macros, one after the other. */
+/* HG_GEN_x_A((t)(f))((t)(f))... expands the first element, and puts HG_GEN_x_B
+ * before the next element, which puts HG_GEN_x_A before the element after; the
+ * last name gets the suffix _END, and expands to nothing. An element `(t)(f)`
+ * is the arguments of two macros, one after the other. */
 
 #define HG_GEN_FIELDS(seq)   HG_GEN_CAT(HG_GEN_FIELD_A seq, _END)
 #define HG_GEN_FIELD_A(elem) HG_GEN_FIELD_TYPE elem HG_GEN_FIELD_B
@@ -114,7 +114,7 @@
     (proc, &fields_->name);                                                    \
     }
 
-/* A struct of these fields, and its typedef. */
+/* A struct with the fields `seq`, and its typedef. */
 #define MERCURY_GEN_STRUCT(struct_type_name, seq)                              \
     typedef struct {                                                           \
         HG_GEN_FIELDS(seq)                                                     \
@@ -138,7 +138,7 @@
         return ret_;                                                           \
     }
 
-/* Both. */
+/* The struct and its proc. */
 #define MERCURY_GEN_PROC(struct_type_name, seq)                                \
     MERCURY_GEN_STRUCT(struct_type_name, seq)                                  \
     MERCURY_GEN_STRUCT_PROC(struct_type_name, seq)

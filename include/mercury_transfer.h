@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transfers: moving bytes between two bulk handles. Comes with
- * mercury_bulk.h. */
+/* Transfers between two bulk handles. mercury_bulk.h includes this header. */
 #ifndef MERCURY_TRANSFER_H
 #define MERCURY_TRANSFER_H
 
@@ -14,7 +13,7 @@ extern "C" {
  * Move bytes between exposed memory of `origin_addr` and local memory.
  *
  * Returns at once; the callback runs in a later HG_Trigger(), when the bytes
- * are in place. Size 0 is allowed, and completes in the same way.
+ * are in place. Size 0 is allowed; the callback runs then, too.
  *
  * @param context        [in]
  * @param callback       [in]
@@ -32,19 +31,19 @@ extern "C" {
  *            references to handles and address. The local memory stays the
  *            caller's and must live until the completion. `*op_id` is valid
  *            until the callback returned.
- * Errors:    HG_INVALID_ARG an object is NULL, they are of different classes,
- *                           the origin handle is bound, the local one is
- *                           another process's, or a range reaches beyond its
- *                           handle
- *            HG_PERMISSION  a handle's flags do not allow it: a pull needs the
- *                           origin readable and the local one writable
+ * Errors:    HG_INVALID_ARG an object is NULL, the objects are of different
+ *                           classes, the origin handle is bound, the local
+ *                           memory is another process's, or a range reaches
+ *                           beyond its handle
+ *            HG_PERMISSION  the flags of a handle do not allow it: a pull needs
+ *                           a readable origin and a writable local handle
  *            HG_NOMEM       no memory
- *            HG_OPNOTSUPPORTED this thread may not use the transport
+ *            HG_OPNOTSUPPORTED the origin handle has no key for the transport
  *            No callback follows an error. The callback gets HG_SUCCESS,
  *            HG_CANCELED, HG_NOENTRY (the origin has freed the handle),
  *            HG_PERMISSION, HG_OVERFLOW (the descriptor is wrong),
- *            HG_HOSTUNREACH, HG_NA_ERROR; after an error some of the bytes may
- *            have been moved.
+ *            HG_OPNOTSUPPORTED (this thread may not use the transport),
+ *            HG_HOSTUNREACH, HG_NA_ERROR; after an error, bytes may have moved.
  * Threads:   any thread; never blocks.
  * Undefined: context destroyed during the call.
  * Source:    as Mercury 2.4.
@@ -56,9 +55,9 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
 
 /**
  * Move bytes between the memory of a bound handle and local memory; any process
- * may have sent the handle.
+ * may have sent the handle to the caller.
  *
- * @param context        [in]   as for HG_Bulk_transfer(), like all others
+ * @param context        [in]   as for HG_Bulk_transfer(), like all parameters
  * @param callback       [in]
  * @param arg            [in]
  * @param op             [in]
@@ -111,7 +110,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
  * Request the early end of a transfer.
  *
  * The callback still runs, once: with HG_CANCELED or with the result that came
- * first. Has no effect on a transfer that has ended; ids are not reused.
+ * first. The call has no effect on an ended transfer: ids are never reused.
  *
  * @param op_id  [in]
  * Owns:      nothing changes hands.

@@ -5,8 +5,8 @@
 
 #include "mercury_core_types.h"
 
-/* All objects are opaque. hg_class_t and hg_context_t are structs, the other
- * types are pointers. */
+/* All objects are opaque. hg_class_t and hg_context_t are structs; the other
+ * types are pointers to structs. */
 typedef struct hg_class hg_class_t;
 typedef struct hg_context hg_context_t;
 typedef struct hg_addr *hg_addr_t;
@@ -20,7 +20,7 @@ typedef struct hg_op_id *hg_op_id_t;
 #define HG_BULK_NULL   ((hg_bulk_t)0)
 #define HG_PROC_NULL   ((hg_proc_t)0)
 #define HG_OP_ID_NULL  ((hg_op_id_t)0)
-/* Given as `op_id` of a call: no operation id is wanted back. */
+/* As argument `op_id`: the caller wants no operation id. */
 #define HG_OP_ID_IGNORE ((hg_op_id_t *)1)
 
 /* Properties of a handle's call, borrowed from the handle: HG_Addr_dup() the
@@ -28,10 +28,10 @@ typedef struct hg_op_id *hg_op_id_t;
 struct hg_info {
     hg_class_t *hg_class;
     hg_context_t *context;
-    hg_addr_t addr;     /* at the origin the target's, at the target the
-                         * origin's */
+    hg_addr_t addr;     /* of the peer: at the origin the target, at the target
+                         * the origin */
     hg_id_t id;         /* of the RPC */
-    uint8_t context_id; /* of the context at that side */
+    uint8_t context_id; /* of the peer's context */
 };
 
 /* Direction of bulk data, seen from the process that starts the transfer. */
@@ -47,7 +47,7 @@ struct hg_bulk_attr {
 };
 
 struct hg_cb_info_lookup {
-    hg_addr_t addr; /* owned by the callback: HG_Addr_free() it */
+    hg_addr_t addr; /* owned by the callback; HG_Addr_free() frees it */
 };
 
 struct hg_cb_info_forward {
@@ -65,7 +65,7 @@ struct hg_cb_info_bulk {
     hg_size_t size; /* bytes moved */
 };
 
-/* Argument of a callback; valid until it returns. */
+/* Argument of a callback; valid until the callback returns. */
 struct hg_cb_info {
     union {
         struct hg_cb_info_lookup lookup;
@@ -78,9 +78,9 @@ struct hg_cb_info {
     hg_return_t ret; /* result of the operation */
 };
 
-/* Serves an RPC at its target; runs inside HG_Trigger(). It must end in
- * HG_Respond() (unless one-way) and HG_Destroy(), at once or later. The return
- * value is ignored. */
+/* Serves an RPC at its target; runs inside HG_Trigger(). For each handle, the
+ * program must call HG_Respond() (unless one-way) and HG_Destroy(), in the
+ * callback or later. The return value is ignored. */
 typedef hg_return_t (*hg_rpc_cb_t)(hg_handle_t handle);
 
 /* Receives the result of an operation; runs inside HG_Trigger(). The return

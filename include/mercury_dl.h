@@ -17,7 +17,7 @@ extern "C" {
  * @param filename  [in]  a path, or a name as for dlopen(); NULL: the program
  *                        itself
  * Owns:      the caller owns the result; hg_dl_close() frees it.
- * Errors:    NULL: it cannot be opened; hg_dl_error() says why.
+ * Errors:    NULL: the library cannot be opened; hg_dl_error() says why.
  * Threads:   any thread; may do file system calls, and runs the constructors of
  *            the library.
  * Undefined: nothing.
@@ -26,11 +26,11 @@ extern "C" {
 HG_UTIL_PUBLIC HG_DL_HANDLE hg_dl_open(const char *filename);
 
 /**
- * Get the text of the last error of these calls, or NULL if there was none
- * since the last query.
+ * Get the text of the last error of an hg_dl_*() call in the calling thread, or
+ * NULL if there was no error since the last query.
  *
- * Owns:      the result is borrowed from the calling thread, until it makes
- *            another of these calls.
+ * Owns:      the result is borrowed from the calling thread, until the thread
+ *            makes another hg_dl_*() call.
  * Errors:    none.
  * Threads:   any thread, about its own calls; never blocks.
  * Undefined: nothing.
@@ -60,7 +60,7 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
  * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
  *                         hg_dl_error() says why
  * Threads:   any thread; runs the destructors of the library.
- * Undefined: it was closed before.
+ * Undefined: the library was closed before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
@@ -71,10 +71,10 @@ HG_UTIL_PUBLIC int hg_dl_close(HG_DL_HANDLE handle);
  *
  * @param addr       [in]   of a function or a variable
  * @param path       [out]  a buffer for the path
- * @param path_size  [in]   its size in bytes, NUL counted
+ * @param path_size  [in]   size of the buffer in bytes, NUL counted
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL no file has the address, path is NULL, or path_size
- *                         is too small; nothing is written then
+ * Errors:    HG_UTIL_FAIL no loaded file has the address, path is NULL, or
+ *                         path_size is too small; nothing is written then
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A log in memory: the latest events of a program, and counters, for the
- * analysis of failures. Adding an entry costs a lock and a few stores; nothing
- * is written before hg_dlog_dump().
+ * analysis of failures. Adding an entry reads the clock, takes a lock and makes
+ * a few stores; hg_dlog_dump() prints the entries.
  *
  *   static struct hg_dlog_entry entries[256];
  *   static struct hg_dlog dlog =
@@ -20,8 +20,8 @@
 #include "mercury_time.h"
 #include "mercury_util_config.h"
 
-/* Magic at the start of a log, to find it in a core dump; with space for the
- * first characters of its name. */
+/* Magic at the start of a log, by which the log can be found in a core dump,
+ * with space for the first characters of the log's name. */
 #define HG_DLOG_MAGICLEN 16
 #define HG_DLOG_STDMAGIC ">D.LO.G<"
 
@@ -52,19 +52,19 @@ struct hg_dlog_dcount64 {
 STAILQ_HEAD(hg_dlog_list32, hg_dlog_dcount32);
 STAILQ_HEAD(hg_dlog_list64, hg_dlog_dcount64);
 
-/* The program owns it; `dlock` guards all members but the magic. */
+/* Owned by the program; `dlock` guards all members except the magic. */
 struct hg_dlog {
     char dlog_magic[HG_DLOG_MAGICLEN];
     hg_thread_mutex_t dlock;
     struct hg_dlog_list32 cnts32;
     struct hg_dlog_list64 cnts64;
     struct hg_dlog_entry *le; /* array of entries */
-    unsigned int lesize;      /* its length */
-    int leloop;               /* overwrite the oldest when it is full */
+    unsigned int lesize;      /* length of the array */
+    int leloop;               /* not 0: if full, overwrite the oldest entry */
     unsigned int lefree;      /* index of the next entry to write */
-    unsigned int leadds;      /* number of entries written */
-    int lestop;               /* accept no more entries */
-    int mallocd;              /* hg_dlog_alloc() allocated it */
+    unsigned int leadds;      /* number of entries in the log */
+    int lestop;               /* not 0: accept no more entries */
+    int mallocd;              /* not 0: hg_dlog_alloc() allocated the log */
 };
 
 /* Initialiser of a log in the static variable VAR. */
@@ -83,7 +83,7 @@ extern "C" {
 /**
  * Create a log in memory.
  *
- * @param name    [in]  its first characters follow the magic
+ * @param name    [in]  the first characters follow the magic
  * @param lesize  [in]  maximum number of entries, at least 1
  * @param leloop  [in]  not 0: if the log is full, the oldest entry is
  *                      overwritten
@@ -109,12 +109,12 @@ HG_UTIL_PUBLIC struct hg_dlog *hg_dlog_alloc(
 HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
 
 /**
- * Create a 32-bit counter with value 0, unless `*cptr` is one already.
+ * Create a 32-bit counter with value 0, unless `*cptr` is a counter already.
  *
  * @param d      [in]
- * @param cptr   [in,out]  NULL before, the counter afterwards
+ * @param cptr   [in,out]  `*cptr` is NULL before, the counter afterwards
  * @param name   [in]      a text that lives as long as the log
- * @param descr  [in]      likewise
+ * @param descr  [in]      a text that lives as long as the log
  * Owns:      the counter is borrowed from the log.
  * Errors:    no memory: `*cptr` stays NULL, and the log says so.
  * Threads:   any thread; never blocks for long.
@@ -125,12 +125,12 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
     hg_atomic_int32_t **cptr, const char *name, const char *descr);
 
 /**
- * Create a 64-bit counter with value 0, unless `*cptr` is one already.
+ * Create a 64-bit counter with value 0, unless `*cptr` is a counter already.
  *
  * @param d      [in]
- * @param cptr   [in,out]  NULL before, the counter afterwards
+ * @param cptr   [in,out]  `*cptr` is NULL before, the counter afterwards
  * @param name   [in]      a text that lives as long as the log
- * @param descr  [in]      likewise
+ * @param descr  [in]      a text that lives as long as the log
  * Owns:      the counter is borrowed from the log.
  * Errors:    no memory: `*cptr` stays NULL, and the log says so.
  * Threads:   any thread; never blocks for long.
@@ -144,10 +144,10 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog *d,
  * Add an entry to a log in memory.
  *
  * @param d     [in]
- * @param file  [in]  texts that live as long as the log, or NULL
+ * @param file  [in]  a text that lives as long as the log, or NULL
  * @param line  [in]
- * @param func  [in]
- * @param msg   [in]
+ * @param func  [in]  a text that lives as long as the log, or NULL
+ * @param msg   [in]  a text that lives as long as the log, or NULL
  * @param data  [in]  printed as an address; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    0: the log is stopped, or full and does not overwrite. 1: added.
@@ -162,7 +162,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
  * Stop a log in memory from accepting entries, or let it accept them again.
  *
  * @param d     [in]
- * @param stop  [in]  not 0: no more
+ * @param stop  [in]  not 0: accept no more entries
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks for long.

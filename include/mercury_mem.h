@@ -5,7 +5,7 @@
 
 #include "mercury_util_config.h"
 
-/* Usual values; hg_mem_get_page_size() returns that of this machine. */
+/* Usual values; hg_mem_get_page_size() returns the size on this machine. */
 #define HG_MEM_CACHE_LINE_SIZE 64
 #define HG_MEM_PAGE_SIZE       4096
 
@@ -28,7 +28,7 @@ HG_UTIL_PUBLIC long hg_mem_get_page_size(void);
  * Get the default size of a huge page in bytes.
  *
  * Owns:      nothing changes hands.
- * Errors:    -1: the system does not provide it.
+ * Errors:    -1: the system has no huge pages.
  * Threads:   any thread; reads a file the first time.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -55,7 +55,7 @@ HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
  * Owns:      the memory is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: it is not from hg_mem_aligned_alloc().
+ * Undefined: the memory is not from hg_mem_aligned_alloc().
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
@@ -64,7 +64,7 @@ HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
  * Allocate aligned memory with room for a header in front of it: the header
  * ends where the memory begins.
  *
- * @param header_size  [in]  bytes in front
+ * @param header_size  [in]  bytes of the header
  * @param alignment    [in]  of the memory; a power of two
  * @param size         [in]  bytes of the memory
  * Owns:      the caller owns the result, the address behind the header;
@@ -111,7 +111,7 @@ HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
  * @param mem_ptr  [in]  NULL is allowed
  * @param size     [in]  as for hg_mem_huge_alloc()
  * Owns:      the memory is consumed.
- * Errors:    HG_UTIL_FAIL it is no such memory
+ * Errors:    HG_UTIL_FAIL the memory is not from hg_mem_huge_alloc()
  * Threads:   any thread; never blocks.
  * Undefined: a different size.
  * Source:    as Mercury 2.4.
@@ -121,14 +121,14 @@ HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
 /**
  * Map memory that processes of this machine share under a name.
  *
- * @param name    [in]  begins with '/', and has no other
+ * @param name    [in]  begins with '/', and has no other '/'
  * @param size    [in]  bytes, at least 1
- * @param create  [in]  true: create it if it does not exist, filled with zeros
+ * @param create  [in]  true: create missing memory, filled with zeros
  * Owns:      the caller owns the result; hg_mem_shm_unmap() frees it. The name
  *            stays until a process unmaps it by name.
- * Errors:    NULL: it does not exist and `create` is false, it is smaller than
- *            `size`, belongs to another user, or there is no memory; the log
- *            says why.
+ * Errors:    NULL: the shared memory does not exist or is smaller than `size`,
+ *            and `create` is false; it belongs to another user; or there is no
+ *            memory; the log says why.
  * Threads:   any thread; may do file system calls.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but existing memory is never made smaller.

@@ -25,8 +25,8 @@ extern "C" {
  *
  * @param chunk_size       [in]  bytes of a chunk
  * @param chunk_count      [in]  chunks of a block
- * @param block_count      [in]  blocks at first; the pool adds one whenever all
- *                               chunks are in use
+ * @param block_count      [in]  blocks at first; the pool adds a block whenever
+ *                               all chunks are in use
  * @param register_func    [in]  NULL: blocks are not registered
  * @param flags            [in]  passed to register_func
  * @param deregister_func  [in]  may be NULL
@@ -62,13 +62,13 @@ HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
  *
  * @param hg_mem_pool  [in]
  * @param size         [in]   bytes wanted, at most those of a chunk
- * @param mr_handle    [out]  the registration of its block; may be NULL if
+ * @param mr_handle    [out]  registration of the chunk's block; may be NULL if
  *                            blocks are not registered
  * Owns:      the caller owns the chunk; hg_mem_pool_free() frees it.
  * Errors:    NULL: an argument is NULL, size is too large, no memory, or a new
  *            block cannot be registered.
- * Threads:   any thread; never blocks for long. May call
- *            register_func in the calling thread, with no lock held.
+ * Threads:   any thread; never blocks for long. May call register_func in the
+ *            calling thread, with no lock held.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -85,7 +85,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
  * Errors:    none; memory that is no chunk of the pool is logged, and not
  *            freed.
  * Threads:   any thread; never blocks for long.
- * Undefined: it was freed before.
+ * Undefined: the chunk was freed before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_mem_pool_free(

@@ -58,8 +58,8 @@ HG_UTIL_PUBLIC hg_poll_set_t *hg_poll_create(void);
 HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
 
 /**
- * Get a descriptor that is readable while any descriptor in the set is ready;
- * it can itself be added to another set.
+ * Get a descriptor that is readable while any descriptor in the set is ready,
+ * and that can itself be added to another set.
  *
  * @param poll_set  [in]
  * Owns:      the result is borrowed from the set.
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
  * @param event     [in]  the events, and the data to return with them
  * Owns:      nothing changes hands; remove `fd` before you close it.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
- *                         already or cannot be waited for; the log says why
+ *                         already, or cannot be polled; the log says why
  * Threads:   any thread; never blocks. A waiting thread sees the change at
  *            once.
  * Undefined: nothing.
@@ -106,13 +106,13 @@ HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
  *
  * @param poll_set       [in]
  * @param timeout        [in]   milliseconds; 0: test once
- * @param max_events     [in]   at least 1; a value above HG_POLL_MAX_EVENTS is
- *                              reduced to that
+ * @param max_events     [in]   at least 1; the call returns at most
+ *                              HG_POLL_MAX_EVENTS
  * @param events         [out]
- * @param actual_events  [out]  how many there were; 0: the time-out has passed
+ * @param actual_events  [out]  number of events; 0: the time-out has passed
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0
- *            A signal is no error, but one event, HG_POLLINTR.
+ *            A signal is not an error, but gives one event, HG_POLLINTR.
  * Threads:   any thread; may wait up to its time-out.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues and lists whose links live in the objects, under Mercury's names; the
- * macros of <sys/queue.h> come with them.
+/* Queues and lists whose links are members of the objects, under Mercury's
+ * names; this header also includes the macros of <sys/queue.h>.
  *
  * HG_QUEUE_*: push at the tail, pop at the head (a STAILQ). HG_LIST_*: insert
- * at the head or next to an element, remove any element (a LIST). They neither
- * lock nor allocate.
+ * at the head or next to an element, remove any element (a LIST). The macros
+ * neither lock nor allocate.
  *
  *   struct job {
  *       int what;
@@ -19,7 +19,7 @@
 
 #include "mercury_sys_queue.h"
 
-/* Declares a head: of an unnamed type; as a named type; as a variable. */
+/* Heads: an unnamed type, a named type, an initial value, a variable. */
 #define HG_QUEUE_HEAD(entry_type)                                              \
     struct {                                                                   \
         struct entry_type *stqh_first;                                         \

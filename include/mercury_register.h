@@ -20,8 +20,8 @@ extern "C" {
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
  * @param rpc_cb       [in]  serves the calls; NULL: this process only calls
  * Owns:      nothing changes hands.
- * Errors:    0: hg_class or func_name is NULL, or no memory; the log says
- *            which. Another name with the same id is replaced, with a warning.
+ * Errors:    0: hg_class or func_name is NULL, the hash is 0, or no memory. An
+ *            RPC that has the same id already is replaced, with a warning.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -34,7 +34,7 @@ HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
  *
  * @param hg_class   [in]
  * @param func_name  [in]
- * @param id         [out]  its id, also when not registered; may be NULL
+ * @param id         [out]  id of the name, even if not registered; may be NULL
  * @param flag       [out]  HG_TRUE or HG_FALSE
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class, func_name or flag is NULL
@@ -69,7 +69,7 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 /**
  * Deregister an RPC, and free its data by their callback.
  *
- * Requests that arrive later are answered with HG_NOENTRY.
+ * Requests for the RPC that arrive later are answered with HG_NOENTRY.
  *
  * @param hg_class  [in]
  * @param id        [in]
@@ -102,7 +102,7 @@ HG_PUBLIC hg_return_t HG_Registered(
  *
  * @param hg_class     [in]
  * @param id           [in]
- * @param flag         [out]  HG_TRUE if registered; the others are written then
+ * @param flag         [out]  HG_TRUE if registered: then the procs are written
  * @param in_proc_cb   [out]  may be NULL
  * @param out_proc_cb  [out]  may be NULL
  * Owns:      nothing changes hands.
@@ -119,7 +119,7 @@ HG_PUBLIC hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
  *
  * @param hg_class       [in]
  * @param id             [in]
- * @param data           [in]  former data are freed by their callback
+ * @param data           [in]  earlier data are freed by their callback
  * @param free_callback  [in]  called with `data` when the RPC is deregistered
  *                             or the class closed; may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
@@ -138,7 +138,7 @@ HG_PUBLIC hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id,
  * @param hg_class  [in]
  * @param id        [in]
  * Owns:      nothing changes hands.
- * Errors:    NULL also when not registered.
+ * Errors:    NULL also if the RPC is not registered.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -148,7 +148,7 @@ HG_PUBLIC void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id);
 /**
  * Make an RPC one-way: its target sends no reply.
  *
- * Origin and target set this before they create handles with that id.
+ * Origin and target make this call before they create handles with that id.
  *
  * @param hg_class  [in]
  * @param id        [in]

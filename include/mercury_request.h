@@ -2,7 +2,7 @@
 /* Requests, by which a program waits for callbacks as if calls were blocking.
  *
  * A callback completes a request; hg_request_wait() calls progress and trigger
- * until then. Of several waiting threads, one does so for all. */
+ * until then. If several threads wait, one of them calls both for all. */
 #ifndef MERCURY_REQUEST_H
 #define MERCURY_REQUEST_H
 
@@ -29,7 +29,7 @@ extern "C" {
  *
  * @param progress_func  [in]
  * @param trigger_func   [in]
- * @param arg            [in]  passed to both
+ * @param arg            [in]  passed to both functions
  * Owns:      the caller owns the result; hg_request_finalize() frees it. `arg`
  *            must live until then.
  * Errors:    NULL: a function is NULL, or no memory.
@@ -75,7 +75,7 @@ HG_UTIL_PUBLIC hg_request_t *hg_request_create(
  * Owns:      the request is consumed.
  * Errors:    none.
  * Threads:   one thread, when no other uses the request.
- * Undefined: a callback completes it later.
+ * Undefined: a callback completes the request later.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC void hg_request_destroy(hg_request_t *request);
@@ -87,7 +87,7 @@ HG_UTIL_PUBLIC void hg_request_destroy(hg_request_t *request);
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL request is NULL
  * Threads:   any thread, one at a time per request; never blocks.
- * Undefined: another thread waits for it.
+ * Undefined: another thread waits for the request.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
@@ -128,13 +128,13 @@ HG_UTIL_PUBLIC int hg_request_wait(
  *
  * @param count    [in]
  * @param request  [in]
- * @param timeout  [in]   milliseconds, for all together
+ * @param timeout  [in]   milliseconds, for all requests together
  * @param flag     [out]  HG_UTIL_TRUE if all are complete; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL count is negative, or a request is NULL
  * Threads:   as hg_request_wait().
  * Undefined: as hg_request_wait().
- * Source:    as Mercury 2.4, but there the flag is that of the last request.
+ * Source:    as Mercury 2.4, where the flag is of the last request alone.
  */
 HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
     unsigned int timeout, unsigned int *flag);

@@ -7,8 +7,8 @@
 
 typedef struct hg_string_object {
     char *data;         /* NULL, or ends in NUL */
-    hg_bool_t is_const; /* not to be written */
-    hg_bool_t is_owned; /* the object owns it, and calls free() */
+    hg_bool_t is_const; /* the string must not be written */
+    hg_bool_t is_owned; /* the object owns the string, and calls free() */
 } hg_string_object_t;
 
 #ifdef __cplusplus
@@ -86,12 +86,12 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
     hg_string_object_t string, hg_string_object_t *new_string);
 
 /**
- * Replace the string of a string object by one that it does not own, and return
- * the old one.
+ * Replace the string of a string object by a string that the object does not
+ * own, and return the old string.
  *
  * @param string  [in,out]
  * @param s       [in]  may be NULL
- * Owns:      if the object owned the old string, the caller owns it now, and
+ * Owns:      if the object owned the old string, the caller owns that now, and
  *            calls free(); else its owner does not change.
  * Errors:    NULL: there was no string, or `string` is NULL.
  * Threads:   any thread, one at a time per object; never blocks.

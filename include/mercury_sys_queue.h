@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists and queues whose links live in the objects: those of <sys/queue.h>,
- * and macros that some C libraries lack.
+/* Lists and queues whose links are members of the objects: <sys/queue.h>, and
+ * macros that some C libraries lack.
  *
  * The _SAFE loops keep the next element in `tvar`, so that the body may remove
  * or free `var`. */

@@ -2,12 +2,12 @@
 /* Procs: objects that encode arguments to bytes, and decode them.
  *
  * One function per type performs all three operations of a proc: HG_ENCODE
- * writes `*data` to the proc's buffer, HG_DECODE reads it from there, HG_FREE
- * frees memory that decoding allocated. Bytes are in native order,
+ * writes `*data` to the proc's buffer, HG_DECODE reads `*data` from the buffer,
+ * HG_FREE frees the memory that decoding allocated. Bytes are in native order,
  * without padding. An encoding that outgrows its buffer continues in an extra
  * buffer of the proc.
  *
- * A type of the program needs a function like this:
+ * A type of the program needs a function like the following:
  *
  *   static hg_return_t hg_proc_point_t(hg_proc_t proc, void *data)
  *   {
@@ -35,21 +35,20 @@
 #define unlikely(x) (x)
 #endif
 
-/* The checksum that a proc computes of all bytes that it codes. */
+/* Kind of the checksum that a proc computes over all bytes that it codes. */
 typedef enum { HG_CRC16, HG_CRC32, HG_CRC64, HG_NOHASH } hg_proc_hash_t;
 
-/* Flags of a proc: the peer is on this node; bulk handles may be coded with
- * their data. */
+/* Flags of a proc. SM: the peer is on this node. BULK_EAGER: bulk handles may
+ * be coded with their data. */
 #define HG_PROC_SM         (1 << 0)
 #define HG_PROC_BULK_EAGER (1 << 1)
 
-/* The first bytes of a proc, for the inline functions of these headers alone.
- */
+/* The first bytes of a proc, for the inline functions of these headers only. */
 struct hg_proc_cursor {
     char *pos; /* the next byte */
-    char *end; /* of the bytes that an inline function may code; or NULL */
+    char *end; /* limit of inline functions; NULL: they must not code */
     hg_proc_op_t op;
-    bool was_asked_op; /* so the operation may matter to the type */
+    bool was_asked_op; /* a type asked for the operation: it may free memory */
 };
 
 #ifdef __cplusplus
@@ -57,9 +56,9 @@ extern "C" {
 #endif
 
 /**
- * Create a proc without a buffer; hg_proc_reset() gives it one.
+ * Create a proc without a buffer; hg_proc_reset() gives the proc a buffer.
  *
- * @param hg_class  [in]   for types that need it, like hg_bulk_t; may be NULL
+ * @param hg_class  [in]   for types that need one, as hg_bulk_t; may be NULL
  * @param hash      [in]
  * @param proc      [out]
  * Owns:      the caller owns the result; hg_proc_free() frees it.
@@ -77,12 +76,12 @@ HG_PUBLIC hg_return_t hg_proc_create(
  *
  * @param hg_class  [in]   may be NULL
  * @param buf       [in]   NULL for HG_FREE only
- * @param buf_size  [in]   its size in bytes
+ * @param buf_size  [in]   size of the buffer in bytes
  * @param op        [in]
  * @param hash      [in]
  * @param proc      [out]
  * Owns:      the caller owns the result; hg_proc_free() frees it. The buffer
- *            stays the caller's and must live as long as it is used.
+ *            stays the caller's and must live as long as the proc uses it.
  * Errors:    as hg_proc_create() and hg_proc_reset().
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -104,15 +103,15 @@ HG_PUBLIC hg_return_t hg_proc_create_set(hg_class_t *hg_class, void *buf,
 HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
 
 /**
- * Reset a proc to a buffer and an operation. The checksum starts again, too; an
- * extra buffer is freed unless the caller has taken it.
+ * Reset a proc to a buffer and an operation. The checksum starts again, too. An
+ * extra buffer is freed, unless the caller has taken the extra buffer.
  *
  * @param proc      [in]
  * @param buf       [in]  NULL for HG_FREE only
- * @param buf_size  [in]  its size in bytes
+ * @param buf_size  [in]  size of the buffer in bytes
  * @param op        [in]
- * Owns:      the buffer stays the caller's and must live as long as it is used.
- * Errors:    HG_INVALID_ARG proc is NULL, or buf is and op is not HG_FREE
+ * Owns:      the buffer stays the caller's and must live while it is used.
+ * Errors:    HG_INVALID_ARG proc is NULL, or buf is NULL and op is not HG_FREE
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -176,8 +175,8 @@ static inline hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
 }
 
 /**
- * Get the operation of a proc, for a type that frees nothing itself: a proc
- * whose types only peek is not run with HG_FREE.
+ * Get the operation of a proc, for a type that frees nothing itself: if no type
+ * calls hg_proc_get_op(), the proc is not run with HG_FREE.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.

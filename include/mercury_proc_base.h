@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procs for integers and plain bytes. Comes with mercury_proc.h.
+/* Procs for integers and plain bytes. mercury_proc.h includes this header.
  *
- * There are none for floating-point numbers: code their bytes by
- * hg_proc_bytes(). */
+ * Floating-point numbers have no proc: code their bytes by hg_proc_bytes().
+ */
 #ifndef MERCURY_PROC_BASE_H
 #define MERCURY_PROC_BASE_H
 
@@ -21,7 +21,7 @@ extern "C" {
  * @param data       [in,out]  may be NULL if data_size is 0
  * @param data_size  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_OVERFLOW fewer bytes are left to decode; `data` is not written
+ * Errors:    HG_OVERFLOW too few bytes are left to decode; `data` not written
  *            HG_NOMEM    no memory for an extra buffer
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: proc or data is NULL.
@@ -31,8 +31,8 @@ HG_PUBLIC hg_return_t hg_proc_bytes(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
 /**
- * Code few bytes as they are, inline: hg_proc_bytes() where the compiler knows
- * their number.
+ * Code a few bytes as they are, inline: hg_proc_bytes() for a number of bytes
+ * that the compiler knows.
  *
  * @param proc       [in]
  * @param data       [in,out]
@@ -191,8 +191,8 @@ static inline hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data)
     return hg_proc_plain(proc, data, sizeof(uint64_t));
 }
 
-/* Other names of these types. An id is coded in 32 bits, as Mercury does: ids
- * of names have no more bits. */
+/* Procs for other names of these types. An id is coded in 32 bits, as in
+ * Mercury: the id of a name has no more bits. */
 #define hg_proc_hg_int8_t   hg_proc_int8_t
 #define hg_proc_hg_uint8_t  hg_proc_uint8_t
 #define hg_proc_hg_int16_t  hg_proc_int16_t

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffer of a proc: sizes, raw access, extra buffer, checksum. Comes with
- * mercury_proc.h. */
+/* Buffer of a proc: sizes, raw access, extra buffer, checksum. mercury_proc.h
+ * includes this header. */
 #ifndef MERCURY_PROC_BUF_H
 #define MERCURY_PROC_BUF_H
 
@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /**
- * Get the size of the current buffer of a proc: the given or the extra one.
+ * Get the size of the current buffer of a proc: the given or the extra buffer.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -49,15 +49,15 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 
 /**
- * Enlarge the buffer of a proc to a multiple of the page size: move to an extra
- * buffer, or enlarge that.
+ * Enlarge the buffer of a proc: move the coded bytes to an extra buffer, or to
+ * a longer extra buffer.
  *
  * @param proc           [in]
- * @param req_buf_size   [in]  bytes wanted, more than the buffer has
+ * @param req_buf_size   [in]  bytes wanted, more than the buffer has now
  * Owns:      pointers of hg_proc_save_ptr() and hg_proc_get_extra_buf() are
  *            invalid afterwards.
  * Errors:    HG_INVALID_ARG proc is NULL or freeing, or the size is not larger
- *            HG_OVERFLOW    the proc is decoding: there are no more bytes
+ *            HG_OVERFLOW    the proc is decoding: no more bytes were received
  *            HG_NOMEM       no memory
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -66,14 +66,14 @@ HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
 HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
 
 /**
- * Get the address of the next `data_size` bytes, which the caller codes by
- * hand; they count as coded. hg_proc_restore_ptr() must follow.
+ * Get the address of the next `data_size` bytes, which the caller itself codes;
+ * the bytes count as coded. hg_proc_restore_ptr() must follow.
  *
  * @param proc       [in]
  * @param data_size  [in]
- * Owns:      the result is borrowed from the proc, until it codes more.
- * Errors:    NULL: proc is NULL or freeing, fewer bytes are left to decode (the
- *            log says how many), or no memory.
+ * Owns:      the result is borrowed from the proc, until the proc codes more.
+ * Errors:    NULL: proc is NULL or freeing, too few bytes are left to decode
+ *            (the log says how many), or no memory.
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: access beyond these bytes.
  * Source:    as Mercury 2.4.
@@ -81,12 +81,12 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
 HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
 
 /**
- * End the coding by hand of the bytes of hg_proc_save_ptr(), and add them to
- * the checksum.
+ * End the coding of the bytes of hg_proc_save_ptr() by the caller, and add the
+ * bytes to the checksum.
  *
  * @param proc       [in]
- * @param data       [in]  as hg_proc_save_ptr() returned it
- * @param data_size  [in]  the same
+ * @param data       [in]  the result of hg_proc_save_ptr()
+ * @param data_size  [in]  as for hg_proc_save_ptr()
  * Owns:      the pointer is invalid after the call.
  * Errors:    HG_INVALID_ARG proc or data is NULL
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -111,7 +111,7 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
 HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 
 /**
- * Get the size of the extra buffer of a proc; 0 when there is none.
+ * Get the size of the extra buffer of a proc; 0 if there is no extra buffer.
  *
  * @param proc  [in]
  * Owns:      nothing changes hands.
@@ -126,10 +126,10 @@ HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
  * Set the owner of the extra buffer of a proc.
  *
  * @param proc    [in]
- * @param theirs  [in]  HG_TRUE: the caller owns it, and calls free();
- *                      HG_FALSE: the proc owns it, as initially
+ * @param theirs  [in]  HG_TRUE: the caller owns the buffer, and calls free();
+ *                      HG_FALSE: the proc owns the buffer, as initially
  * Owns:      as `theirs` says.
- * Errors:    HG_INVALID_ARG proc is NULL or has none
+ * Errors:    HG_INVALID_ARG proc is NULL or has no extra buffer
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: the proc codes more after the buffer was taken.
  * Source:    as Mercury 2.4.
@@ -154,10 +154,10 @@ HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
  *
  * @param proc       [in]
  * @param hash       [out]
- * @param hash_size  [in]  its size in bytes
+ * @param hash_size  [in]  size of `hash` in bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG    proc or hash is NULL
- *            HG_OPNOTSUPPORTED the proc computes none
+ *            HG_OPNOTSUPPORTED the proc computes no checksum
  *            HG_OVERFLOW       hash_size is too small
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -167,15 +167,15 @@ HG_PUBLIC hg_return_t hg_proc_checksum_get(
     hg_proc_t proc, void *hash, hg_size_t hash_size);
 
 /**
- * Compare the checksum of a proc with one that was received.
+ * Compare the checksum of a proc with a checksum that was received.
  *
  * @param proc       [in]
  * @param hash       [in]
- * @param hash_size  [in]  its size in bytes
+ * @param hash_size  [in]  size of `hash` in bytes
  * Owns:      nothing changes hands.
- * Errors:    HG_CHECKSUM_ERROR they differ
+ * Errors:    HG_CHECKSUM_ERROR the checksums differ
  *            HG_INVALID_ARG    proc or hash is NULL
- *            HG_OPNOTSUPPORTED the proc computes none
+ *            HG_OPNOTSUPPORTED the proc computes no checksum
  *            HG_OVERFLOW       hash_size is too small
  * Threads:   any thread, one at a time per proc; never blocks.
  * Undefined: nothing.
@@ -185,7 +185,7 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
     hg_proc_t proc, const void *hash, hg_size_t hash_size);
 
 /**
- * Add bytes that the proc has not coded to its checksum.
+ * Add bytes that the proc has not coded to the checksum of the proc.
  *
  * @param proc       [in]
  * @param data       [in]
@@ -199,8 +199,8 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
 HG_PUBLIC void hg_proc_checksum_update(
     hg_proc_t proc, void *data, hg_size_t data_size);
 
-/* Macros for procs written by hand. Each codes `data`, which is a
- * pointer, and jumps to `label` with the error in `ret` if that fails:
+/* Macros for procs written by hand. Each codes the bytes at the pointer `data`,
+ * and jumps to `label` with the error in `ret` if the coding fails:
  *
  *   HG_PROC_TYPE(proc, int32_t, &value, done, ret)
  *
@@ -221,9 +221,9 @@ HG_PUBLIC void hg_proc_checksum_update(
 #define HG_PROC_TYPE(proc, type, data, label, ret)                             \
     HG_PROC_BYTES(proc, data, sizeof(type), label, ret)
 
-/* The same in steps: check that there is room, or that the bytes have arrived;
- * copy them at the cursor; advance the cursor; add them to the checksum. When
- * freeing, there is nothing to copy or to advance. */
+/* The steps of HG_PROC_BYTES(): check that there is room, or that the bytes
+ * have arrived; copy the bytes at the cursor; advance the cursor; add the bytes
+ * to the checksum. A proc that frees needs neither copy nor advance. */
 #define HG_PROC_CHECK_SIZE(proc, size, label, ret)                             \
     do {                                                                       \
         (ret) = HG_SUCCESS;                                                    \

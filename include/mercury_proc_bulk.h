@@ -13,19 +13,18 @@ extern "C" {
 /**
  * Code a bulk handle.
  *
- * A small handle that peers may only read travels with its data if these fit
- * into the request; a later pull of the data is a local copy.
+ * If peers may only read the memory, and the data fit into the message, the
+ * data are sent with the handle; a later pull of the data is a local copy.
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_bulk_t *`; the handle may be HG_BULK_NULL
- * Owns:      HG_DECODE creates a handle, and HG_FREE releases one reference:
- *            HG_Bulk_ref_incr() to keep it.
- * Errors:    HG_INVALID_ARG    an argument is NULL
- *            HG_OVERFLOW       the bytes end too early
- *            HG_PROTOCOL_ERROR they describe no handle
+ * Owns:      HG_DECODE creates a handle, and HG_FREE releases a reference; to
+ *            keep the handle, call HG_Bulk_ref_incr() before.
+ * Errors:    HG_OVERFLOW       the bytes end too early
+ *            HG_PROTOCOL_ERROR the bytes describe no handle
  *            HG_NOMEM          no memory
  * Threads:   any thread, one at a time per proc; never blocks.
- * Undefined: nothing.
+ * Undefined: proc or data is NULL.
  * Source:    as Mercury 2.4; the bytes are ours.
  */
 HG_PUBLIC hg_return_t hg_proc_hg_bulk_t(hg_proc_t proc, void *data);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Procs for strings.
  *
- *   bytes   8        length, NUL counted; 0 is NULL, and nothing follows
+ *   bytes   8        length, NUL counted; 0: NULL, and nothing follows
  *           length   characters and NUL
  *           1        is_const
  *           1        is_owned
@@ -48,7 +48,7 @@ HG_PUBLIC hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data);
 HG_PUBLIC hg_return_t hg_proc_hg_const_string_t(hg_proc_t proc, void *data);
 
 /**
- * Code a string object; a decoded one owns its string.
+ * Code a string object; a decoded object owns its string.
  *
  * @param proc  [in]
  * @param data  [in,out]  a `hg_string_object_t *`

@@ -38,7 +38,7 @@ HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
  *
  * @param thread  [out]
  * @param f       [in]
- * @param data    [in]   passed to it
+ * @param data    [in]   passed to `f`
  * Owns:      the caller owns the thread; hg_thread_join() frees it. `data` must
  *            live as long as `f` uses it.
  * Errors:    HG_UTIL_FAIL thread or f is NULL, or the system gives no more
@@ -67,7 +67,7 @@ HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
  *
  * @param thread  [in]
  * Owns:      the thread is consumed.
- * Errors:    HG_UTIL_FAIL it is the caller itself; the log says so
+ * Errors:    HG_UTIL_FAIL the thread is the caller itself; the log says so
  * Threads:   any thread; waits without limit.
  * Undefined: joined or detached before.
  * Source:    as Mercury 2.4.
@@ -81,7 +81,7 @@ HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
  * Owns:      nothing changes hands; the caller still joins the thread.
  * Errors:    HG_UTIL_FAIL the system does not know the thread
  * Threads:   any thread; never blocks.
- * Undefined: joined or detached before; it is in a call of this library.
+ * Undefined: joined or detached before; thread in a call of this library.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cancel(hg_thread_t thread);
@@ -166,7 +166,7 @@ static HG_UTIL_INLINE hg_thread_t hg_thread_self(void)
 }
 
 /**
- * Tell whether two threads are the same; 0: no.
+ * Tell whether two variables name the same thread; 0: no.
  *
  * @param t1  [in]
  * @param t2  [in]

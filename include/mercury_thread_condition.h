@@ -11,7 +11,7 @@
 
 typedef pthread_cond_t hg_thread_cond_t;
 
-/* Initialiser of a static one, instead of hg_thread_cond_init(). */
+/* Initialiser of a static condition, instead of hg_thread_cond_init(). */
 #define HG_THREAD_COND_INITIALIZER PTHREAD_COND_INITIALIZER
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ extern "C" {
  * Owns:      the caller owns the condition; hg_thread_cond_destroy() frees it.
  * Errors:    HG_UTIL_FAIL cond is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: it was initialised before.
+ * Undefined: cond was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
@@ -91,8 +91,8 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
 }
 
 /**
- * Unlock a mutex and wait for a condition, with a time limit; lock the mutex
- * again.
+ * Unlock a mutex and wait for a condition, atomically, with a time limit; lock
+ * the mutex again.
  *
  * @param cond     [in]
  * @param mutex    [in]  held by the caller, before and after, also on failure

@@ -10,7 +10,7 @@
 
 typedef pthread_mutex_t hg_thread_mutex_t;
 
-/* Initialiser of a static one, instead of hg_thread_mutex_init(). */
+/* Initialiser of a static mutex, instead of hg_thread_mutex_init(). */
 #define HG_THREAD_MUTEX_INITIALIZER PTHREAD_MUTEX_INITIALIZER
 
 #ifdef __cplusplus
@@ -18,14 +18,14 @@ extern "C" {
 #endif
 
 /**
- * Initialise a mutex, unlocked. It detects misuse: its holder may not lock it
- * again, and only its holder may unlock it.
+ * Initialise a mutex, unlocked, that detects misuse: a second lock by its
+ * holder, and an unlock by another thread, return an error.
  *
  * @param mutex  [out]
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: it was initialised before.
+ * Undefined: mutex was initialised before.
  * Source:    as Mercury 2.4, but every build detects misuse.
  */
 HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
@@ -38,7 +38,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: it was initialised before.
+ * Undefined: mutex was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
@@ -48,7 +48,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
  *
  * @param mutex  [in]
  * Owns:      the lock is consumed.
- * Errors:    HG_UTIL_FAIL mutex is NULL or held; it stays as it is
+ * Errors:    HG_UTIL_FAIL mutex is NULL or held; a held mutex stays as it is
  * Threads:   one thread, when no other uses the lock.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -60,7 +60,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller holds it, and it is no fast mutex
+ * Errors:    HG_UTIL_FAIL the caller holds a mutex that is not fast
  * Threads:   any thread; waits without limit.
  * Undefined: mutex is NULL; the caller holds a fast mutex.
  * Source:    as Mercury 2.4.
@@ -78,7 +78,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL it is held
+ * Errors:    HG_UTIL_FAIL the mutex is held
  * Threads:   any thread; never blocks.
  * Undefined: mutex is NULL.
  * Source:    as Mercury 2.4.
@@ -97,7 +97,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller does not hold it, and it is no fast mutex
+ * Errors:    HG_UTIL_FAIL the caller does not hold the mutex, which is not fast
  * Threads:   the thread that holds it; never blocks.
  * Undefined: mutex is NULL; the caller does not hold a fast mutex.
  * Source:    as Mercury 2.4.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Thread pool that runs posted work in order. */
+/* Thread pool that starts posted work in the order of the posts. */
 #ifndef MERCURY_THREAD_POOL_H
 #define MERCURY_THREAD_POOL_H
 
@@ -9,10 +9,10 @@
 
 typedef struct hg_thread_pool hg_thread_pool_t;
 
-/* The program owns it, sets `func` and `args`, and keeps it until `func` is
- * called: from then on it may be used again, or freed. */
+/* Owned by the program, which sets `func` and `args`, and keeps the struct
+ * until `func` is called: then the struct may be used again, or freed. */
 struct hg_thread_work {
-    hg_thread_func_t func; /* its result is ignored */
+    hg_thread_func_t func; /* the result is ignored */
     void *args;
     HG_QUEUE_ENTRY(hg_thread_work) entry; /* of the pool, while posted */
 };

@@ -22,7 +22,7 @@ extern "C" {
  * Owns:      the caller owns the lock; hg_thread_rwlock_destroy() frees it.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or no memory
  * Threads:   any thread; never blocks.
- * Undefined: it was initialised before.
+ * Undefined: rwlock was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
@@ -34,7 +34,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
  * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
  * Threads:   one thread, when no other uses the lock.
- * Undefined: it is held.
+ * Undefined: the lock is held.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
@@ -56,7 +56,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL a writer holds it, or rwlock is NULL
+ * Errors:    HG_UTIL_FAIL a writer holds the lock, or rwlock is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -92,7 +92,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
  *
  * @param rwlock  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL it is held, or rwlock is NULL
+ * Errors:    HG_UTIL_FAIL the lock is held, or rwlock is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

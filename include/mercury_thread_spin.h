@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spin locks, for a few instructions: a waiting thread keeps its core busy.
- * When threads share cores, use mercury_thread_mutex.h instead. */
+/* Spin locks, to hold for a few instructions: a waiting thread keeps its core
+ * busy. If threads share cores, use mercury_thread_mutex.h instead. */
 #ifndef MERCURY_THREAD_SPIN_H
 #define MERCURY_THREAD_SPIN_H
 
@@ -20,7 +20,7 @@ extern "C" {
  * Owns:      the caller owns the lock; hg_thread_spin_destroy() frees it.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   any thread; never blocks.
- * Undefined: it was initialised before.
+ * Undefined: lock was initialised before.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
@@ -32,7 +32,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
  * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   one thread, when no other uses the lock.
- * Undefined: it is held.
+ * Undefined: the lock is held.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_spin_destroy(hg_thread_spin_t *lock);
@@ -54,7 +54,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_lock(hg_thread_spin_t *lock);
  *
  * @param lock  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL it is held, or lock is NULL
+ * Errors:    HG_UTIL_FAIL the lock is held, or lock is NULL
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.

@@ -7,9 +7,9 @@
 
 #include "mercury_util_config.h"
 
-/* A time since a fixed point, which is the same until the machine reboots; or a
- * duration. 0 <= tv_nsec < 10^9 also if it is negative: tv_sec is rounded
- * down. */
+/* A duration, or the time since a fixed point, which stays the same until the
+ * machine reboots. 0 <= tv_nsec < 10^9 even for a negative duration: tv_sec is
+ * rounded down. */
 typedef struct timespec hg_time_t;
 
 /* Maximum length of a result of hg_time_stamp(), NUL counted. */
@@ -56,10 +56,10 @@ HG_UTIL_PUBLIC int hg_time_get_current_ms(hg_time_t *tv);
 HG_UTIL_PUBLIC int hg_time_sleep(const hg_time_t rqt);
 
 /**
- * Get the time of day as text, for a log: "Sat Nov 21 15:29:53 2026".
+ * Get date and time of day as text, for a log: "Sat Nov 21 15:29:53 2026".
  *
- * Owns:      the result is borrowed from the calling thread, until it calls
- *            again.
+ * Owns:      the result is borrowed from the calling thread, until the thread
+ *            calls again.
  * Errors:    none.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
@@ -100,7 +100,7 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_double(double d)
     if ((double)tv.tv_sec > d)
         tv.tv_sec--;
     tv.tv_nsec = (long)((d - (double)tv.tv_sec) * 1e9);
-    /* A second less may have been rounded off. */
+    /* The product may have been rounded up to a full second. */
     if (tv.tv_nsec >= 1000000000) {
         tv.tv_sec++;
         tv.tv_nsec -= 1000000000;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiler attributes under portable names; empty for a compiler that has none
- * of them. */
+/* Compiler attributes under portable names; empty for a compiler without such
+ * attributes. */
 #ifndef MERCURY_COMPILER_ATTRIBUTES_H
 #define MERCURY_COMPILER_ATTRIBUTES_H
 
@@ -33,7 +33,7 @@
 #define HG_ATTR_DESTRUCTOR
 #endif
 
-/* A packed type stands between PUSH and POP, or in the parentheses. */
+/* A packed type is written between _PUSH and _POP, or as the argument `x`. */
 #define HG_ATTR_PACKED(x) HG_ATTR_PACKED_PUSH x HG_ATTR_PACKED_POP
 
 #if defined(__GNUC__) && __GNUC__ >= 7

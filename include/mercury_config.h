@@ -21,13 +21,13 @@ typedef int32_t hg_int32_t;
 typedef uint32_t hg_uint32_t;
 typedef int64_t hg_int64_t;
 typedef uint64_t hg_uint64_t;
-typedef uint64_t hg_ptr_t; /* wide enough for an address of any peer */
+typedef uint64_t hg_ptr_t; /* wide enough for a memory address of any peer */
 typedef uint8_t hg_bool_t;
 
 #define HG_TRUE  1
 #define HG_FALSE 0
 
-/* Version of the Mercury API that is offered, not that of Amalgam itself. */
+/* Version of the Mercury API that is offered, not the version of Amalgam. */
 #define HG_VERSION_MAJOR 2
 #define HG_VERSION_MINOR 4
 #define HG_VERSION_PATCH 1

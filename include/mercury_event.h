@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * Create an event, not set.
+ * Create an event, which is not set.
  *
  * Owns:      the caller owns the descriptor; hg_event_destroy() frees it.
  * Errors:    -1: there are no more descriptors; the log says why.

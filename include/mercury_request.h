@@ -134,7 +134,7 @@ HG_UTIL_PUBLIC int hg_request_wait(
  * Errors:    HG_UTIL_FAIL count is negative, or a request is NULL
  * Threads:   as hg_request_wait().
  * Undefined: as hg_request_wait().
- * Source:    as Mercury 2.4, where the flag is of the last request alone.
+ * Source:    as Mercury 2.4, but in Mercury the flag is of the last request.
  */
 HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
     unsigned int timeout, unsigned int *flag);

@@ -3,7 +3,7 @@
  *
  * There is one log for the library, the helpers and the outlets of programs;
  * see mercury_log.h. The calls below are other names of HG_Set_log_*(), for
- * programs that use the helpers alone. */
+ * programs that use only the helpers. */
 #ifndef MERCURY_UTIL_H
 #define MERCURY_UTIL_H
 

@@ -24,7 +24,7 @@ typedef uint8_t hg_util_bool_t;
 #define HG_UTIL_SUCCESS 0
 #define HG_UTIL_FAIL    -1
 
-/* Version of the Mercury API that is offered, not that of Amalgam itself. */
+/* Version of the Mercury API that is offered, not the version of Amalgam. */
 #define HG_UTIL_VERSION_MAJOR HG_VERSION_MAJOR
 #define HG_UTIL_VERSION_MINOR HG_VERSION_MINOR
 #define HG_UTIL_VERSION_PATCH HG_VERSION_PATCH

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An opaque network class: transports that are opened before an HG class, and
- * given to it in `hg_init_info.na_class`.
+/* NA classes: transports that a program opens before an HG class, and gives to
+ * the HG class in `hg_init_info.na_class`.
  *
- * It is for programs that were written for Mercury's network layer, and for
- * those that open one HG class after another over the same transports. It
- * offers addresses, but no messages, so the rest of that layer is not declared
- * here. One HG class at a time uses it. */
+ * An NA class is for programs that were written for Mercury's network layer,
+ * and for programs that open one HG class after another over the same
+ * transports. It offers addresses, but no messages, so the rest of that layer
+ * is not declared here. Only one HG class at a time may use an NA class. */
 #ifndef NA_H
 #define NA_H
 
@@ -18,7 +18,7 @@ extern "C" {
 /**
  * Get the version of the NA API that the library offers, at run time.
  *
- * @param major  [out]  may be NULL, like the other two
+ * @param major  [out]  may be NULL, like minor and patch
  * @param minor  [out]
  * @param patch  [out]
  * Owns:      nothing changes hands.
@@ -48,18 +48,18 @@ NA_PUBLIC const char *NA_Error_to_string(na_return_t errnum);
  * @param level  [in]  "none", "fatal", "error", "warning", "min_debug", "info"
  *                     or "debug"
  * Owns:      nothing changes hands.
- * Errors:    an unknown name changes nothing.
+ * Errors:    an unknown name changes nothing; the log says so.
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but it sets the level of HG too.
+ * Source:    as Mercury 2.4, but sets the level of HG, too.
  */
 NA_PUBLIC void NA_Set_log_level(const char *level);
 
 /**
  * List the protocols that this process can open; as HG_Get_na_protocol_info().
  *
- * @param info_string         [in]   NULL: all; "mpi", "mpi+p2p": those that it
- *                                   names
+ * @param info_string         [in]   the protocols to list, for instance "mpi",
+ *                                   "mpi+p2p"; NULL: all
  * @param na_protocol_info_p  [out]
  * Owns:      the caller owns the result; NA_Free_protocol_info() frees it.
  * Errors:    NA_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
@@ -86,10 +86,10 @@ NA_PUBLIC na_return_t NA_Get_protocol_info(
 NA_PUBLIC void NA_Free_protocol_info(struct na_protocol_info *na_protocol_info);
 
 /**
- * Open transports with default options: NA_Initialize_opt2() without any.
+ * Open transports with default options: NA_Initialize_opt2() without options.
  *
  * @param info_string  [in]  the transport; as for HG_Init_opt2()
- * @param listen       [in]  true: HG classes over it receive calls
+ * @param listen       [in]  true: HG classes over the result receive calls
  * Owns:      the caller owns the result; NA_Finalize() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; collective over MPI_COMM_WORLD when over MPI.
@@ -139,14 +139,14 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
 /**
  * Close the transports.
  *
- * Over MPI it waits for the other ranks, as HG_Finalize() does for a class that
- * has no NA class.
+ * Over MPI the call waits for the other ranks, as HG_Finalize() does for a
+ * class without an NA class.
  *
  * @param na_class  [in]  invalid when NA_SUCCESS or NA_TIMEOUT is returned
  * Owns:      the class is consumed, unless NA_BUSY is returned.
  * Errors:    NA_INVALID_ARG na_class is NULL
- *            NA_BUSY        an HG class still uses it, or addresses are left;
- *                           nothing was done: close them and call again
+ *            NA_BUSY        an HG class still uses the NA class, or addresses
+ *                           are left; nothing was done: free them, call again
  *            NA_TIMEOUT     the wait was given up, as with HG_Finalize()
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
@@ -168,8 +168,8 @@ NA_PUBLIC na_return_t NA_Finalize(na_class_t *na_class);
 NA_PUBLIC void NA_Cleanup(void);
 
 /**
- * Write the counters of the open NA classes into the log,
- * as HG_Diag_dump_counters() does.
+ * Write the counters of the open NA classes into the log, as
+ * HG_Diag_dump_counters() does.
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -232,8 +232,8 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
 /**
  * Find an address by its string; as HG_Addr_lookup2() for a network class.
  *
- * An address belongs to the class in which it was found: HG calls do not take
- * addresses of NA, nor NA calls those of HG. Both take the same strings.
+ * An address belongs to the class in which it was found: HG calls take no NA
+ * address, and NA calls no HG address. The strings of HG and NA are the same.
  *
  * @param na_class  [in]
  * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
@@ -265,7 +265,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
 NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 
 /**
- * Declare a peer dead, so that its cached state may be freed.
+ * Declare a peer dead: a hint, which this library ignores.
  *
  * @param na_class  [in]
  * @param addr      [in]  the caller still frees it
@@ -278,7 +278,7 @@ NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
 
 /**
- * Get the address of this process, also of a class that does not listen.
+ * Get the address of this process, even if the class does not listen.
  *
  * @param na_class  [in]
  * @param addr_p    [out]
@@ -337,13 +337,13 @@ NA_PUBLIC bool NA_Addr_cmp(
 NA_PUBLIC bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr);
 
 /**
- * Write an address as a string that NA_Addr_lookup() and HG_Addr_lookup2() read
- * in any process that can reach it.
+ * Write an address as a string, which NA_Addr_lookup() and HG_Addr_lookup2()
+ * read in any process that can reach the owner of the address.
  *
  * @param na_class  [in]
  * @param buf       [out]     NULL: only the size is wanted
- * @param buf_size  [in,out]  bytes given; becomes the bytes needed, with NUL,
- *                            also when they are too few
+ * @param buf_size  [in,out]  bytes given; becomes the bytes needed, NUL
+ *                            counted, even if too few bytes were given
  * @param addr      [in]
  * Owns:      nothing changes hands.
  * Errors:    NA_INVALID_ARG na_class, buf_size or addr is NULL, or the address

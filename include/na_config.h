@@ -5,7 +5,7 @@
 
 #include "mercury_config.h"
 
-/* Version of Mercury's network layer whose options and names are offered. */
+/* Version of Mercury's network layer whose options and names exist here. */
 #define NA_VERSION_MAJOR 6
 #define NA_VERSION_MINOR 0
 #define NA_VERSION_PATCH 0
@@ -20,11 +20,11 @@
 #define NA_PRIVATE            HG_PRIVATE
 #define NA_INLINE             HG_INLINE
 
-/* Macros that programs test with #ifdef: the transports that may be named.
- * "na+sm" is in every build; a build without libfabric refuses "ofi+..." when
- * the class is opened. NA_HAS_MPI stays undefined, although "mpi" may be named:
- * programs that find it give NA_MPI_Set_init_intra_comm() the communicator of
- * their servers only. */
+/* Macros that programs test with #ifdef: the transports that init strings may
+ * name. "na+sm" is in every build; a build without libfabric refuses "ofi+..."
+ * when the class is opened. NA_HAS_MPI stays undefined, although "mpi" may be
+ * named: programs that find NA_HAS_MPI defined give
+ * NA_MPI_Set_init_intra_comm() a communicator of their servers only. */
 #define NA_BUILD_SHARED_LIBS
 #define NA_HAS_SM  1
 #define NA_HAS_OFI 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The communicator of classes that Mercury's calls open; needs libamalgam_mpi.
+/* The communicator of classes that HG_Init() etc. open; needs libamalgam_mpi.
  *
  * New programs call amalgam_init() of amalgam.h, which takes the communicator
  * of each class and has no setting for the process. */
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /**
- * Set the communicator, in place of MPI_COMM_WORLD, of all classes that
+ * Set the communicator that replaces MPI_COMM_WORLD for all classes that
  * HG_Init(), NA_Initialize() and their forms open over MPI from now on.
  *
  * Opening and closing a class is then collective over that communicator.
@@ -28,8 +28,8 @@ extern "C" {
  *                           not changed
  * Threads:   any thread that may call MPI; never blocks.
  * Undefined: a class being opened at the same time.
- * Source:    as Mercury 2.4, but there the communicator has the servers or the
- *            clients only.
+ * Source:    as Mercury 2.4, but in Mercury the communicator has only servers,
+ *            or only clients.
  */
 NA_PUBLIC na_return_t NA_MPI_Set_init_intra_comm(MPI_Comm intra_comm);
 

@@ -28,8 +28,8 @@ typedef uint32_t na_tag_t;
 /* The longest time-out that means "a long time", in milliseconds (1 hour). */
 #define NA_MAX_IDLE_TIME (3600 * 1000)
 
-/* Equal to the first 24 values of hg_return_t. A program that uses this list
- * defines X(name). */
+/* Return codes, equal to the first 24 values of hg_return_t. A program that
+ * expands this list defines X(name). */
 #define NA_RETURN_VALUES                                                       \
     X(NA_SUCCESS)                                                              \
     X(NA_PERMISSION)                                                           \
@@ -96,19 +96,19 @@ enum na_mem_type {
 #define NA_MEM_WRITE_ONLY 0x02
 #define NA_MEM_READWRITE  (NA_MEM_READ_ONLY | NA_MEM_WRITE_ONLY)
 
-/* progress_mode: progress polls and never sleeps; NA_AGAIN is returned to the
- * caller. */
+/* Bits of progress_mode. NO_BLOCK: progress polls and never sleeps. NO_RETRY:
+ * no effect here. */
 #define NA_NO_BLOCK 0x01
 #define NA_NO_RETRY 0x02
 
-/* thread_mode: the program promises to use the class, or each context, in one
- * thread only. */
+/* Bits of thread_mode: the program promises to use the class, or each context,
+ * in one thread only. No effect here. */
 #define NA_THREAD_MODE_SINGLE_CLS 0x01
 #define NA_THREAD_MODE_SINGLE_CTX 0x02
 #define NA_THREAD_MODE_SINGLE                                                  \
     (NA_THREAD_MODE_SINGLE_CLS | NA_THREAD_MODE_SINGLE_CTX)
 
-/* Optional features of a plugin. */
+/* Optional features of a plugin of Mercury, for NA_Has_opt_feature(). */
 #define NA_OPT_MULTI_RECV    0x01
 #define NA_OPT_FIREWALL_ADDR 0x02
 
@@ -118,7 +118,7 @@ struct na_segment {
     size_t len;
 };
 
-/* A usable protocol, an element of a singly linked list. */
+/* A protocol that can be opened, as an element of a singly linked list. */
 struct na_protocol_info {
     struct na_protocol_info *next;
     char *class_name;
@@ -127,8 +127,8 @@ struct na_protocol_info {
 };
 
 /* Options of the network layer. Zeros select the defaults. Every transport
- * accepts every field; the comment of a field names those with which it has no
- * effect. */
+ * accepts every field; the comment of a field names the transports over which
+ * the field has no effect. */
 struct na_init_info {
     /* "a.b.c.d/len" or IPv6: subnet of our address. Over libfabric the class
      * uses an interface in that subnet, or is not opened. Without effect over
@@ -140,25 +140,25 @@ struct na_init_info {
      * jobs, and users on a host, and addresses of other jobs are refused. */
     const char *auth_key;
     /* Bytes of the longest request and of the longest reply; 0: default
-     * (AMALGAM_MESSAGE_BYTES). The larger of the two holds for both, within the
-     * limits of the transport; over MPI the ranks agree on the smallest value.
-     * All transports; HG_Class_get_input_eager_size() follows from it. */
+     * (AMALGAM_MESSAGE_BYTES). The larger of the two values is used for both,
+     * within the limits of the transport; over MPI the ranks use the smallest.
+     * All transports; HG_Class_get_input_eager_size() depends on this value. */
     size_t max_unexpected_size;
     size_t max_expected_size;
-    /* NA_NO_BLOCK: progress never sleeps, and has no descriptor to wait on; all
-     * transports; over libfabric the provider has no descriptor either.
-     * NA_NO_RETRY is without effect: the library queues a message that a
-     * transport cannot take at once. */
+    /* NA_NO_BLOCK: progress never sleeps, and no descriptor exists to wait on;
+     * all transports; over libfabric the provider has no descriptor, either.
+     * NA_NO_RETRY has no effect: the library queues a message that a transport
+     * cannot take at once. */
     uint8_t progress_mode;
     /* Preferred kind of addresses. Over libfabric NA_ADDR_IPV4 and NA_ADDR_IPV6
      * are requirements, other values leave the choice to the provider. Without
      * effect over self, shared memory and MPI, each of which has one kind. */
     enum na_addr_format addr_format;
-    /* Contexts with ids of their own, from 0 on; 0 means 1. All transports.
-     * Over libfabric they share one endpoint, since some NICs have few. */
+    /* Number of contexts, with ids from 0 on; 0 means 1. All transports. Over
+     * libfabric all contexts share one endpoint, since some NICs have few. */
     uint8_t max_contexts;
     /* NA_THREAD_MODE_*, a promise; 0: any thread. Without effect: over MPI the
-     * level of MPI_Init_thread() decides, elsewhere any thread may call. */
+     * level of MPI_Init_thread() decides, over others any thread may call. */
     uint8_t thread_mode;
     /* Device memory will be exposed. Without effect: only host memory can be,
      * see HG_Bulk_create_attr(). */
@@ -168,8 +168,8 @@ struct na_init_info {
     enum na_traffic_class traffic_class;
 };
 
-/* The same options before the traffic class was added; frozen. The comments
- * above describe the fields. */
+/* Options of NA 4.0, before the traffic class was added; frozen. See struct
+ * na_init_info for the fields. */
 struct na_init_info_4_0 {
     const char *ip_subnet;
     const char *auth_key;
@@ -182,7 +182,7 @@ struct na_init_info_4_0 {
     bool request_mem_device;
 };
 
-/* The head of an aggregate in an expression, in both languages. */
+/* The head of an aggregate expression, in C and in C++. */
 #ifdef __cplusplus
 #define NA_AGGREGATE(name) name
 #else

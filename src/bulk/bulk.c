@@ -267,7 +267,7 @@ static hg_return_t sizes_check(uint32_t count, void *const *buf_ptrs,
     for (uint32_t i = 0; i < count; i++) {
         if (buf_sizes[i] > UINT64_MAX - len) {
             AMG_LOG_ERROR("bulk",
-                "segment %u of %u: the sizes add up to more than 2^64 bytes", i,
+                "segment %u of %u: the sizes add up to 2^64 bytes or more", i,
                 count);
             return HG_INVALID_ARG;
         }

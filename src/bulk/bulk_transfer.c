@@ -168,8 +168,8 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
             "op is %d; it must be HG_BULK_PULL or HG_BULK_PUSH", (int)plan->op))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT_OF("HG_Bulk_transfer", amg_bulk_is_here(local),
-            "local_handle %p is of the memory of another process; create one "
-            "of your own memory",
+            "local_handle %p is of the memory of another process; create a "
+            "handle of your own memory",
             (const void *)local))
         return HG_INVALID_ARG;
     if (!AMG_CONTRACT_OF("HG_Bulk_transfer",
@@ -478,8 +478,8 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t *context, hg_cb_t callback,
         return amg_refusal();
     if (origin_handle->bound.peer == NULL) {
         AMG_LOG_ERROR("bulk",
-            "the origin's handle is not bound to an address: its owner calls "
-            "HG_Bulk_bind() before it sends it, or use HG_Bulk_transfer()");
+            "the origin's handle is not bound to an address: the origin must "
+            "call HG_Bulk_bind() before, or use HG_Bulk_transfer() here");
         return HG_INVALID_ARG;
     }
     plan.origin_addr = &origin_handle->bound;

@@ -71,7 +71,7 @@ typedef enum hg_cb_type {
     HG_CB_BULK
 } hg_cb_type_t;
 
-/* One of the two arguments of an RPC. */
+/* Argument of an RPC: none, the input, or the output. */
 typedef enum { HG_UNDEF, HG_INPUT, HG_OUTPUT } hg_op_t;
 
 /* Part of a message that a checksum covers. */

@@ -188,7 +188,7 @@ HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
- * @param stream    [in]  passed to it
+ * @param stream    [in]  passed to `log_func`
  * @param trylock   [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -204,7 +204,7 @@ HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
  *
  * @param d         [in]
  * @param log_func  [in]  called as fprintf() would be, once for each line
- * @param stream    [in]  passed to it
+ * @param stream    [in]  passed to `log_func`
  * @param trylock   [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.
  * Errors:    none.

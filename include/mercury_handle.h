@@ -299,7 +299,7 @@ HG_PUBLIC hg_return_t HG_Get_input_buf(
  *
  * @param handle        [in]
  * @param out_buf       [out]  aligned to 8
- * @param out_buf_size  [out]  its size, as for HG_Get_input_buf(); may be NULL
+ * @param out_buf_size  [out]  size, as for HG_Get_input_buf(); may be NULL
  * Owns:      the result is borrowed from the handle, until the handle is
  *            forwarded again, reset or destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL
@@ -336,7 +336,7 @@ HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
  *
  * @param handle       [in]
  * @param in_buf       [out]  NULL if the input fitted into the message
- * @param in_buf_size  [out]  its size in bytes; may be NULL
+ * @param in_buf_size  [out]  size of the buffer in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or
  *            destroyed.
  * Errors:    HG_INVALID_ARG handle or in_buf is NULL
@@ -352,7 +352,7 @@ HG_PUBLIC hg_return_t HG_Get_input_extra_buf(
  *
  * @param handle        [in]
  * @param out_buf       [out]  NULL if the output fitted into the message
- * @param out_buf_size  [out]  its size in bytes; may be NULL
+ * @param out_buf_size  [out]  size of the buffer in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or
  *            destroyed.
  * Errors:    HG_INVALID_ARG handle or out_buf is NULL

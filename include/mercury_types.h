@@ -20,7 +20,7 @@ typedef struct hg_op_id *hg_op_id_t;
 #define HG_BULK_NULL   ((hg_bulk_t)0)
 #define HG_PROC_NULL   ((hg_proc_t)0)
 #define HG_OP_ID_NULL  ((hg_op_id_t)0)
-/* As argument `op_id`: the caller wants no operation id. */
+/* Value for `op_id` of a call: the caller wants no operation id. */
 #define HG_OP_ID_IGNORE ((hg_op_id_t *)1)
 
 /* Properties of a handle's call, borrowed from the handle: HG_Addr_dup() the

@@ -112,7 +112,7 @@ enum na_mem_type {
 #define NA_OPT_MULTI_RECV    0x01
 #define NA_OPT_FIREWALL_ADDR 0x02
 
-/* One contiguous piece of memory. */
+/* Contiguous piece of memory. */
 struct na_segment {
     void *base;
     size_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash of a string: for names in ASCII, the id of HG_Register_name(). */
+/* Hash of a string: the hash of its name is the id of HG_Register_name(). */
 #ifndef MERCURY_HASH_STRING_H
 #define MERCURY_HASH_STRING_H
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/class.h"
+#include "mercury_hash_string.h"
 #include "mercury_register.h"
 
 enum { CACHE_LINE = 64 };
@@ -158,20 +159,10 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
     return rpc_register(hg_class, &wanted);
 }
 
-/* Bernstein's hash, 32 bits: the ids must equal those of Mercury. */
-static hg_id_t name_id(const char *name)
-{
-    uint32_t hash = 5381;
-
-    for (; *name != '\0'; name++)
-        hash = hash * 33 + (uint32_t)(int32_t)(signed char)*name;
-    return hash;
-}
-
 hg_id_t amg_rpc_register_name(
     hg_class_t *cls, const char *name, struct amg_rpc *wanted, const char *call)
 {
-    wanted->id = name_id(name);
+    wanted->id = hg_hash_string(name); /* as in Mercury */
     if (!AMG_CONTRACT_OF(
             call, wanted->id != 0, "the name has the id 0, which means no RPC"))
         return 0;
@@ -196,7 +187,7 @@ hg_return_t HG_Registered_name(
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(func_name) || !AMG_GIVEN(flag))
         return amg_refusal();
-    found = name_id(func_name);
+    found = hg_hash_string(func_name);
     *flag = amg_rpc_find(hg_class, found) != NULL;
     if (id != NULL)
         *id = found;

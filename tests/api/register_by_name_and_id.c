@@ -2,6 +2,7 @@
 /* RPCs are found by name and id, replaced when registered again, and removed by
  * HG_Deregister(); their data are freed by their callback, once. */
 #include "api.h"
+#include "mercury_hash_string.h"
 #include "mercury_macros.h"
 
 enum { BY_ID = 4711 };
@@ -27,6 +28,8 @@ static void names(struct api *api)
     uint8_t flag = 7;
 
     CHECK(api, id == 261238937);
+    CHECK(api, HG_Register_name(api->cls, "\xff", NULL, NULL, serve) ==
+                   hg_hash_string("\xff"));
     OK(api, HG_Registered_name(api->cls, "hello", &found, &flag));
     CHECK(api, found == id && flag == HG_TRUE);
     OK(api, HG_Registered_name(api->cls, "hello", NULL, &flag));

@@ -81,7 +81,7 @@ static void test_log_nonsense_is_refused(void **state)
     assert_int_equal(margo_set_global_log_level(MARGO_LOG_ERROR), 0);
     assert_int_equal(margo_set_global_logger(NULL), -1);
     assert_int_equal(margo_set_logger(NULL, &broken), -1);
-    assert_true(lines_failed(&lines, "one of its functions, is NULL"));
+    assert_true(lines_failed(&lines, "one of its functions is NULL"));
     assert_int_equal(margo_set_log_level(NULL, (margo_log_level)7), -1);
     assert_true(lines_failed(&lines, "the log level 7 was not set"));
     margo_error(NULL, "as before");

@@ -37,8 +37,8 @@
 #define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* the descriptor is muted */
 
 enum {
-    SPINNING_TICKS = 2, /* without a block; then the queue leaves the epoll */
-    MUTE_TICKS = 10,    /* a second */
+    SPINNING_TICKS = 2,    /* in which no thread blocks: then leave the epoll */
+    MUTE_TICKS = 10,       /* a second */
     FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
 };
 
@@ -171,8 +171,8 @@ static void queue_mute_locked(struct amg_ofi_domain *domain)
     domain->wait.fd = -1;
 }
 
-/* Is the queue empty, and will its descriptor report the next completion? Mutes
- * a descriptor that is readable in vain. */
+/* Is the queue empty, so that a thread may block? Mutes a descriptor that is
+ * readable in vain: then the timer, not the descriptor, wakes the thread. */
 static bool queue_is_quiet_locked(struct amg_ofi_domain *domain)
 {
     struct pollfd event = {.fd = domain->wait.fd, .events = POLLIN};

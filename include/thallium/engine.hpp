@@ -53,7 +53,7 @@
 #define THALLIUM_SERVER_MODE MARGO_SERVER_MODE
 #define THALLIUM_CLIENT_MODE MARGO_CLIENT_MODE
 
-/** If 0, in all files of a program, no engine waits in its destructor. */
+/** 0, then in all files of a program: a destructor ends its engine at once. */
 #ifndef AMALGAM_ENGINE_WAIT
 #define AMALGAM_ENGINE_WAIT 1
 #endif
@@ -69,8 +69,8 @@ namespace thallium
  * server that serves RPCs first waits until somebody finalizes it, unless an
  * exception unwinds the stack, AMALGAM_ENGINE_WAIT was defined as 0 before this
  * header, or is 0 in the environment. Engines that only refer to an instance,
- * such as endpoint::get_engine(), do not count; copies that functions of RPCs
- * and callbacks have captured count until finalize().
+ * such as endpoint::get_engine(), do not count. A copy that a function of an
+ * RPC or a callback has captured counts: then only finalize() ends the engine.
  */
 class engine : public margo_instance_ref
 {
@@ -229,7 +229,7 @@ class engine : public margo_instance_ref
         margo_finalize(get_margo_instance());
     }
 
-    /** Waits until the engine has ended; another call finalizes the engine. */
+    /** Waits until the engine has ended, by finalize() or remote shutdown. */
     void wait_for_finalize() const
     {
         MARGO_INSTANCE_MUST_BE_VALID;

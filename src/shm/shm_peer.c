@@ -19,7 +19,7 @@
  * doorbell that was opened first. The library does not raise the soft limit.
  *
  * Memory per peer: about 600 bytes, and a ring of 5376 bytes for each context
- * that one of the two processes calls at the other. */
+ * of the peer that this process sends to, and for each own one it sends to. */
 #include "shm/shm_peer.h"
 
 #include <stdio.h>

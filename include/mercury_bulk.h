@@ -18,8 +18,8 @@ extern "C" {
 #define HG_BULK_WRITE_ONLY (1 << 1)
 #define HG_BULK_READWRITE  (HG_BULK_READ_ONLY | HG_BULK_WRITE_ONLY)
 
-/* Flags of HG_Bulk_serialize(): the descriptor contains the data, if peers may
- * only read them; the descriptor is for a process of this node. */
+/* Flags of HG_Bulk_serialize(). HG_BULK_EAGER: the descriptor contains the
+ * data, too, if peers may only read the memory. HG_BULK_SM has no effect. */
 #define HG_BULK_EAGER (1 << 2)
 #define HG_BULK_SM    (1 << 3)
 
@@ -80,8 +80,8 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
  *
  * No new access begins; accesses in flight end before the function returns.
  * This is true even while a call brings the handle to a peer: later transfers
- * of the peer end with HG_NOENTRY. So free the handle only when the call has
- * ended, or when the peer has answered.
+ * of the peer end with HG_NOENTRY. So free the handle after the reply, or, for
+ * a call without a reply, when the peer has told that its transfers are over.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
  * Owns:      the caller's reference is consumed on success only.

@@ -18,7 +18,7 @@ typedef uint64_t hg_id_t;   /* names an RPC; 0 names none */
 #define HG_VERSION_GE(v1, v2)    ((v1) >= (v2))
 #define HG_VERSION_LT(v1, v2)    ((v1) < (v2))
 
-/* The longest time-out that means "a long time", in milliseconds (1 hour). */
+/* A time-out for programs that wait long: 1 hour, in milliseconds. */
 #define HG_MAX_IDLE_TIME (3600 * 1000)
 
 /* The return codes as a list, which a program may expand with its own X(name).
@@ -144,8 +144,8 @@ struct hg_init_info {
     /* Number of buffers that many requests share; 0: default, 4. Without
      * effect, as no_multi_recv is. */
     unsigned int multi_recv_op_max;
-    /* Number of shared buffers at which requests are copied. Without effect,
-     * but a value above multi_recv_op_max is an error. */
+    /* Number of shared buffers left, from which on requests are copied. Without
+     * effect, but a value above multi_recv_op_max is an error. */
     unsigned int multi_recv_copy_threshold;
 };
 
@@ -168,7 +168,7 @@ struct hg_diag_counters {
     uint64_t rpc_req_recv_active_count;
     uint64_t rpc_multi_recv_copy_count;
     uint64_t bulk_count;
-    uint64_t packed_msg_count;  /* sent messages with several calls, replies */
+    uint64_t packed_msg_count; /* messages sent with several calls or replies */
     uint64_t packed_call_count; /* calls and replies in packed messages */
 };
 

@@ -191,8 +191,8 @@ static inline hg_return_t hg_proc_uint64_t(hg_proc_t proc, void *data)
     return hg_proc_plain(proc, data, sizeof(uint64_t));
 }
 
-/* Procs for other names of these types. An id is coded in 32 bits, as in
- * Mercury: the id of a name has no more bits. */
+/* Procs for other names of these types. An hg_id_t is coded in 32 bits, as in
+ * Mercury: HG_Register_name() makes ids of 32 bits. */
 #define hg_proc_hg_int8_t   hg_proc_int8_t
 #define hg_proc_hg_uint8_t  hg_proc_uint8_t
 #define hg_proc_hg_int16_t  hg_proc_int16_t

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers at the end of a scope. */
 #ifndef THALLIUM_ENGINE_HPP
-#include <thallium/engine.hpp> /* includes this header at its place */
+#include <thallium/engine.hpp> /* the headers that come before */
 #endif
 #ifndef THALLIUM_AUTO_RESPOND_HPP
 #define THALLIUM_AUTO_RESPOND_HPP

@@ -39,8 +39,8 @@ uint32_t amg_rank_table_enter(
 
 /* The ranks of this node, as the driver of their route knows them. */
 struct amg_route_near {
-    /* The peer of a rank, with a reference; the driver connects at the first
-     * call. HG_NOENTRY: not another rank of this node; HG_NOMEM. */
+    /* The peer of a rank, with a reference; the driver connects when the first
+     * message is sent. HG_NOENTRY: not another rank of this node; HG_NOMEM. */
     hg_return_t (*peer)(
         struct amg_domain *domain, uint32_t rank, struct amg_peer **ret_peer);
     /* The rank of a peer; UINT32_MAX: no rank of this node. */
@@ -56,11 +56,11 @@ struct amg_route_map;
  * HG_NOMEM. */
 hg_return_t amg_route_map_create(hg_class_t *cls);
 /* Makes `route`, which is open, the route to the other ranks of this node, for
- * which `near` finds the peers. Called when `cls->ranks` is set. */
+ * which `near` finds the peers. The class has its `ranks` already. */
 void amg_route_map_add_node(struct amg_route_map *map, unsigned route,
     const struct amg_route_near *near);
 /* Makes `route`, which is open, the route to ranks of other nodes. Takes over
- * the table. Called when `cls->ranks` is set. */
+ * the table. The class has its `ranks` already. */
 void amg_route_map_add_table(struct amg_route_map *map, unsigned route,
     const struct amg_rank_table *table);
 
@@ -75,9 +75,9 @@ static inline const struct amg_rank_record *amg_rank_record_of(
 
 /* The functions below: any thread; accept a class without a map. */
 
-/* The route other than the main route by which the process of `main_peer` is
- * called, and the peer of that route, with a reference. HG_NOENTRY: calls use
- * the main route; HG_NOMEM; or the code of the driver for the address. */
+/* Finds the route by which calls go to the process of `main_peer`, and its peer
+ * there, with a reference. HG_NOENTRY: they go by the main route; HG_NOMEM; or
+ * the error with which the driver refused the address in the table. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);

@@ -10,30 +10,30 @@
  *    ^                                                      |
  *    +--------------- owner of the segment -----------------+
  *
- * Only the owner of the segment frees a live claim, after it has read all
- * cells; the owner also frees the claims of dead senders (shm_inring.c). If
+ * The owner of the segment frees a claim that is LEAVING once it has read all
+ * cells, and the claims of dead or refused senders (shm_inring.c). If
  * /dev/shm has no room for the ring, the sender frees its claim in MAKING.
  * A link without a slot behaves as if its ring were full: messages queue, and
  * each attempt to send a message first tries to claim a slot. New requests fail
  * while /dev/shm has no room for the ring.
  *
- * The doorbell of a context consists of its event bits and the FIFO that wakes
- * its owner. Dekker: an owner that is about to block stores ASLEEP in `sleep`,
- * fences, and reads the events; a sender sets an event bit, fences, and reads
- * `sleep`. (If a ring was POLLED, the owner fences by membarrier, see
- * shm_inbox.c.) Only the first sender that finds ASLEEP stores WOKEN and writes
- * one byte into the FIFO. A sender opens the FIFO before it stores WOKEN: if
- * the open fails, the sender tries again later, and other senders still find
- * ASLEEP.
+ * The doorbell of a context consists of its event bits and a FIFO that wakes a
+ * blocked thread. Dekker: a thread that is about to block stores ASLEEP in
+ * `sleep`, fences, and reads the events; a sender sets an event bit, fences,
+ * and reads `sleep`. (Instead, the thread fences by membarrier if a ring is
+ * POLLED: shm_ring.h.) Only the first sender that finds ASLEEP stores WOKEN and
+ * writes one byte into the FIFO. A sender opens the FIFO before it stores
+ * WOKEN: if the open fails, the sender tries again later, and other senders
+ * still find ASLEEP.
  *
  * Unrelated processes can open a FIFO by its name or, where the segment has
  * lost its name (amg_shm_node_unname), through the owner's descriptor in /proc.
  * A sender opens the FIFO for reading, too, so that a write raises no signal
  * when the owner is gone.
  *
- * Posts by other threads of this process need no such protocol: the posts, and
- * amg_shm_poll_arm(), use the lists of the endpoint under the lock. Models:
- * tests/models/shm_ring.pml, shm_slots.pml. */
+ * Work that other threads of this process leave for an endpoint needs no such
+ * protocol: they add the work, and amg_shm_poll_arm() looks for it, under the
+ * lock of the domain. Models: tests/models/shm_ring.pml, shm_slots.pml. */
 #include "shm/shm_peer.h"
 
 #include <errno.h>
@@ -281,8 +281,8 @@ bool amg_shm_link_has_state_locked(
     return false;
 }
 
-/* Whether the context is or was open, or may still be opened: requests wait as
- * long as the domain has not opened its first context. */
+/* Whether requests to the context are accepted: it is or was open, or the peer
+ * has not opened any context yet, so that requests wait for it. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {
@@ -369,9 +369,9 @@ static bool link_claim_locked(
     if (!slot_claim(peer, link)) {
         if ((peer->warned & AMG_SHM_WARNED_OF_SLOTS) == 0)
             AMG_LOG_ERROR("shm",
-                "na+sm://%s: all of its %d slots for senders are taken (a slot "
-                "is one context of one process); messages to it wait until a "
-                "sender closes its class",
+                "na+sm://%s: all of its %d slots for senders are taken (a "
+                "sender takes one for each context that it sends to); messages "
+                "to it wait until a sender closes its class",
                 region->name, AMG_SHM_SLOTS);
         peer->warned |= AMG_SHM_WARNED_OF_SLOTS;
         return false;
@@ -447,7 +447,7 @@ hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     link->out.tail = AMG_SHM_CELLS; /* full */
     link->out.room = 0;
     if (!link_claim_locked(peer, link))
-        (void)amg_shm_link_raise_all(peer); /* frees slots of dead senders */
+        (void)amg_shm_link_raise_all(peer); /* peer frees dead senders' slots */
     if (amg_shm_region_is_closed(region)) {
         peer->domain->peer_gone_locked(peer, false);
         return HG_HOSTUNREACH;

@@ -2,6 +2,7 @@
 /* While callbacks are always due, as each handler makes the next call of the
  * instance to itself, the loop still polls the network every second round. */
 #include "alone.h"
+#include "margo-util.h"
 
 enum { CALLS = 1000 };
 

@@ -137,8 +137,11 @@ static void loop_main(void *arg)
 
     role_set(!loop->may_stall);
     amg_margo_rounds_begin(mid, rounds, &loop->counts);
-    if (loop->has_second)
+    if (loop->has_second) {
         amg_standby_begin(&loop->standby, mid->hg_context, false);
+        /* The second loop polls first, and keeps the locks biased to it. */
+        amg_standby_defer(&loop->standby);
+    }
     while (!is_over(mid, rounds)) {
         if (loop->has_second)
             second_dismiss(mid);

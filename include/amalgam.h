@@ -350,8 +350,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * Wait until all ranks of the class are in the barrier, and serve incoming
  * calls meanwhile.
  *
- * As MPI_Barrier() over the communicator of the class, but this rank answers
- * calls of other ranks while it waits, as in amalgam_wait().
+ * Works like MPI_Barrier() over the communicator of the class, but this rank
+ * answers calls of other ranks while it waits, like amalgam_wait().
  *
  * @param hg_class  [in]  a class over MPI
  * @return HG_SUCCESS or an error

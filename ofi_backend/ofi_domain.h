@@ -6,7 +6,7 @@
  * memory. The header of a message names the receiving context. A context that
  * polls also receives for the other contexts, and wakes those that block.
  *
- * One lock guards a domain: the fields below, except atomics and pools; all
+ * The lock of a domain guards the fields below, except atomics and pools; all
  * calls of libfabric for the domain; and all operations while they are posted.
  * So the driver asks for FI_THREAD_DOMAIN, with which the provider needs the
  * fewest locks. The caller of a function that ends in _locked holds the lock.

@@ -126,7 +126,7 @@ static enum amg_slot_rule rule_of(enum nearness level)
     return (enum amg_slot_rule)rules[level];
 }
 
-/* Whose program a progress thread on a hardware thread would slow down. */
+/* The program that a progress thread on a hardware thread would slow down. */
 enum harm { HARMS_NOBODY, HARMS_ITSELF, HARMS_OTHERS };
 
 static enum harm harm_of(const struct amg_node_map *map,

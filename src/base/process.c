@@ -173,7 +173,7 @@ void amg_guarded_close(void *base, size_t len)
 }
 
 /* Closing the spare makes room for the descriptor that the caller needs.
- * Another thread may take that room first; then the caller's open() fails, as
+ * A second thread may take that room first; then the caller's open() fails, as
  * without a spare. No thread waits for the spare, so there is no lock; a second
  * caller fails while the spare is in use, and has to try again later. */
 

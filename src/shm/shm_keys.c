@@ -409,7 +409,7 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
     if (users > 0)
         AMG_LOG_WARNING("bulk",
             "shm: %u copies of this process still use the memory after %u ms; "
-            "free it again later",
+            "free the handle again later",
             users, timeout_ms);
     else
         AMG_LOG_WARNING("bulk",

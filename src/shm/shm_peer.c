@@ -409,8 +409,8 @@ hg_return_t amg_shm_addr_parse(
 
     if (name == NULL) {
         AMG_LOG_ERROR("addr",
-            "'%s' is no address of shared memory; these look like %s%s", text,
-            addr_prefix, domain->region.name);
+            "'%s' is no address of shared memory; addresses look like %s%s",
+            text, addr_prefix, domain->region.name);
         return HG_INVALID_ARG;
     }
     amg_bias_lock(&domain->lock);

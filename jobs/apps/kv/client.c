@@ -191,7 +191,7 @@ hg_return_t client_get(
             return HG_NOMEM;
         ret = zone_call(client, client->get_zone_id, key, value, cap,
             HG_BULK_WRITE_ONLY, &len);
-        /* Another client has stored a longer value meanwhile. */
+        /* A second client has stored a longer value meanwhile. */
         if (ret == HG_OVERFLOW && len > cap) {
             free(value);
             value = NULL;

@@ -262,7 +262,7 @@ struct load {
     atomic_uint calls;        /* calls from this number on are not made */
 };
 
-/* One call of 16 and the first call of each thread are timed. */
+/* Times the first call of each thread, and then one call of 16. */
 static void caller_run(void *arg)
 {
     struct load *load = arg;

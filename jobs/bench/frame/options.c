@@ -139,7 +139,7 @@ bool options_read(
 
     options->deadline_s = DEADLINE_S;
     options->peers = PEERS;
-    /* As jobs/run passes it; here it may be a transport without ranks. */
+    /* jobs/run names the transport there; it need not be one of ranks. */
     if (wanted != NULL && wanted[0] != '\0')
         options->transport = wanted;
     for (int i = 1; i < argc; i++) {

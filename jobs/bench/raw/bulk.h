@@ -101,7 +101,7 @@ double bulk_round(struct pair *pair, struct duel *duel);
 /* In bulk->window, over the memory bulk->end. */
 double bulk_window(struct pair *pair, struct duel *duel);
 
-/* One system call for each transfer. */
+/* Each transfer is one system call. */
 #define BULK_CROSS_TEXT                                                        \
     "bare process_vm_readv (pull) or process_vm_writev (push) of that size "   \
     "between the same buffers of the same processes"

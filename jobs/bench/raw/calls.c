@@ -316,7 +316,7 @@ void mpi_calls_close(struct mpi_calls *calls)
         calls->serve.pair, calls->serve.comm, calls->asked, calls->served);
 }
 
-/* One round trip, run by both ranks. */
+/* A round trip; both ranks call the function. */
 static void trip_once(struct pair *pair, void *arg)
 {
     const struct calls_echo *lens = arg;

@@ -31,7 +31,7 @@ enum {
     MPI_SERVE_TAG = 200, /* tag of all requests; answers have other tags */
 };
 
-/* What the program does; `arg` is the program's. */
+/* Steps that the program supplies; `arg` is the program's. */
 struct mpi_serve_ops {
     /* Posts the receive of a place. */
     void (*receive)(void *arg, unsigned place, MPI_Request *ret_request);

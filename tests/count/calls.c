@@ -4,18 +4,12 @@
 #include <string.h>
 
 #include "amalgam_oneway.h"
-#include "count.h"
+#include "handlers.h"
 #include "margo.h"
-#include "mercury_macros.h"
 #include "mercury_proc_bulk.h"
-#include "mercury_proc_string.h"
-#include "mercury_request.h"
 
-enum { BLOB = 256, KIB = 1024, PULLED = 4096 };
-enum { STREAM = 16, REQUEST_MS = 1000 };
+enum { BLOB = 256, PULLED = 4096, STREAM = 16 };
 
-MERCURY_GEN_PROC(ints_t, ((int32_t)(one))((int32_t)(other)))
-MERCURY_GEN_PROC(text_t, ((hg_const_string_t)(text)))
 MERCURY_GEN_PROC(bulk_in_t, ((hg_bulk_t)(bulk)))
 
 struct side {
@@ -37,42 +31,16 @@ struct pair {
     struct side target;
     hg_addr_t to;
     bool is_self;
-    bool done;
-    unsigned served;
 };
-
-struct kib {
-    char bytes[KIB];
-};
-
-static struct pair *now; /* the pair that calls */
-static struct kib out;
 
 static hg_return_t blob_proc(hg_proc_t proc, void *data)
 {
     return hg_proc_raw(proc, data, BLOB);
 }
 
-static hg_return_t kib_proc(hg_proc_t proc, void *data)
-{
-    return hg_proc_raw(proc, data, KIB);
-}
-
-PART hg_return_t part_respond(hg_handle_t handle, void *result)
-{
-    return HG_Respond(handle, NULL, NULL, result);
-}
-
-static hg_return_t null_serve(hg_handle_t handle)
-{
-    now->served++;
-    OK(part_respond(handle, NULL));
-    return HG_Destroy(handle);
-}
-
 static hg_return_t one_way_serve(hg_handle_t handle)
 {
-    now->served++;
+    served++;
     return HG_Destroy(handle);
 }
 
@@ -83,39 +51,7 @@ static void no_handle_serve(
     (void)from_rank;
     (void)arg;
     (void)len;
-    now->served++;
-}
-
-/* Serves a call: gets the input into `in`, and responds `result`. */
-static hg_return_t struct_serve(hg_handle_t handle, void *in, void *result)
-{
-    now->served++;
-    OK(HG_Get_input(handle, in));
-    OK(HG_Free_input(handle, in));
-    OK(part_respond(handle, result));
-    return HG_Destroy(handle);
-}
-
-static hg_return_t blob_serve(hg_handle_t handle)
-{
-    struct kib in;
-
-    return struct_serve(handle, &in, &out);
-}
-
-static hg_return_t ints_serve(hg_handle_t handle)
-{
-    ints_t in;
-    ints_t result = {3, 4};
-
-    return struct_serve(handle, &in, &result);
-}
-
-static hg_return_t text_serve(hg_handle_t handle)
-{
-    text_t in;
-
-    return struct_serve(handle, &in, NULL);
+    served++;
 }
 
 static hg_return_t bulk_in_serve(hg_handle_t handle)
@@ -123,39 +59,6 @@ static hg_return_t bulk_in_serve(hg_handle_t handle)
     bulk_in_t in;
 
     return struct_serve(handle, &in, NULL);
-}
-
-static hg_return_t call_ended(const struct hg_cb_info *info)
-{
-    OK(info->ret);
-    now->done = true;
-    return HG_SUCCESS;
-}
-
-/* Ends a call: gets the output into `result`. */
-static hg_return_t struct_ended(const struct hg_cb_info *info, void *result)
-{
-    OK(info->ret);
-    OK(HG_Get_output(info->info.forward.handle, result));
-    OK(HG_Free_output(info->info.forward.handle, result));
-    now->done = true;
-    if (info->arg != NULL)
-        hg_request_complete(info->arg);
-    return HG_SUCCESS;
-}
-
-static hg_return_t blob_ended(const struct hg_cb_info *info)
-{
-    struct kib result;
-
-    return struct_ended(info, &result);
-}
-
-static hg_return_t ints_ended(const struct hg_cb_info *info)
-{
-    ints_t result;
-
-    return struct_ended(info, &result);
 }
 
 static void side_open(struct side *side)
@@ -203,7 +106,6 @@ static void pair_open(struct pair *pair, bool is_self)
     OK(HG_Addr_to_string(pair->target.cls, text, &len, self));
     OK(HG_Addr_free(pair->target.cls, self));
     OK(HG_Addr_lookup2(pair->origin.cls, text, &pair->to));
-    now = pair;
 }
 
 static void pair_close(struct pair *pair)
@@ -246,12 +148,12 @@ PART void part_complete(struct pair *pair)
 /* One call; a class that calls itself looks for what arrived in one place. */
 static void call(struct pair *pair, hg_handle_t handle, hg_cb_t ended, void *in)
 {
-    unsigned served = pair->served;
+    unsigned before = served;
 
-    pair->done = false;
+    done = false;
     part_forward(handle, ended, in);
-    while (!pair->done || pair->served == served) {
-        if (!pair->is_self && pair->served == served) {
+    while (!done || served == before) {
+        if (!pair->is_self && served == before) {
             part_request_arrives(pair);
             part_serve(pair, 1);
         }
@@ -266,7 +168,7 @@ static int request_progress(unsigned timeout_ms, void *arg)
     struct pair *pair = arg;
 
     (void)timeout_ms;
-    if (!pair->is_self && pair->served == 0) {
+    if (!pair->is_self && served == 0) {
         part_request_arrives(pair);
         part_serve(pair, 1);
     }
@@ -284,17 +186,15 @@ static int request_trigger(unsigned timeout_ms, unsigned *flag, void *arg)
 }
 
 /* One call, awaited by a request. */
-static void request_call(
-    struct pair *pair, hg_handle_t handle, hg_request_t *request, void *in)
+static void request_call(hg_handle_t handle, hg_request_t *request, void *in)
 {
-    unsigned done = 0;
+    unsigned flag = 0;
 
-    pair->done = false;
-    pair->served = 0;
+    served = 0;
     OK(hg_request_reset(request));
     OK(HG_Forward(handle, ints_ended, request, in));
-    OK(hg_request_wait(request, REQUEST_MS, &done));
-    if (done == 0 || pair->served == 0)
+    OK(hg_request_wait(request, REQUEST_MS, &flag));
+    if (flag == 0 || served == 0)
         exit(EXIT_FAILURE);
 }
 
@@ -317,7 +217,7 @@ static void no_handle_turn(struct pair *pair)
 /* `count` calls without a handle, then a poll of each side. */
 static void no_handle_calls(struct pair *pair, unsigned count)
 {
-    unsigned served = pair->served + count;
+    unsigned wanted = served + count;
 
     while (count-- > 0) {
         hg_return_t ret = HG_SUCCESS;
@@ -326,7 +226,7 @@ static void no_handle_calls(struct pair *pair, unsigned count)
             no_handle_turn(pair); /* until it has credits for all */
         OK(ret);
     }
-    while (pair->served != served)
+    while (served != wanted)
         no_handle_turn(pair);
 }
 
@@ -338,20 +238,13 @@ static hg_handle_t handle_of(struct pair *pair, hg_id_t id)
     return handle;
 }
 
-static hg_return_t pulled(const struct hg_cb_info *info)
-{
-    OK(info->ret);
-    now->done = true;
-    return HG_SUCCESS;
-}
-
 /* Memory of the target moves to the origin. */
 static void pull(struct pair *pair, hg_bulk_t remote, hg_bulk_t local)
 {
-    pair->done = false;
-    OK(HG_Bulk_transfer(pair->origin.context, pulled, NULL, HG_BULK_PULL,
+    done = false;
+    OK(HG_Bulk_transfer(pair->origin.context, call_ended, NULL, HG_BULK_PULL,
         pair->to, remote, 0, local, 0, PULLED, HG_OP_ID_IGNORE));
-    while (!pair->done) {
+    while (!done) {
         if (!pair->is_self)
             part_request_arrives(pair);
         part_reply_arrives(pair);
@@ -411,7 +304,7 @@ static void structs_count(struct pair *pair, const char *on)
     void *bytes = bulk_make(pair->origin.cls, HG_BULK_READWRITE, &exposed.bulk);
 
     COUNT("ints", on, call(pair, ints, ints_ended, &two));
-    COUNT("ints_request", on, request_call(pair, ints, request, &two));
+    COUNT("ints_request", on, request_call(ints, request, &two));
     COUNT("text", on, call(pair, text, call_ended, &twenty));
     COUNT("bulk_in", on, call(pair, bulk_in, call_ended, &exposed));
     hg_request_destroy(request);

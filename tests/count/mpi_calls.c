@@ -6,22 +6,11 @@
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "amalgam.h"
-#include "count.h"
-#include "mercury_macros.h"
-#include "mercury_proc_string.h"
-#include "mercury_request.h"
+#include "handlers.h"
 
-enum { ORIGIN, TARGET, RANKS, KIB = 1024, REQUEST_MS = 1000 };
-
-MERCURY_GEN_PROC(ints_t, ((int32_t)(one))((int32_t)(other)))
-MERCURY_GEN_PROC(text_t, ((hg_const_string_t)(text)))
-
-struct kib {
-    char bytes[KIB];
-};
+enum { ORIGIN, TARGET, RANKS };
 
 static struct {
     int rank;
@@ -29,16 +18,7 @@ static struct {
     hg_class_t *cls;
     hg_context_t *context;
     hg_addr_t target;
-    bool done;
-    unsigned served;
 } job;
-
-static struct kib out;
-
-static hg_return_t kib_proc(hg_proc_t proc, void *data)
-{
-    return hg_proc_raw(proc, data, KIB);
-}
 
 /* Only instructions of a rank that has the turn count. */
 static void turn_await(void)
@@ -54,77 +34,6 @@ static void turn_give(void)
     atomic_store(job.turn, RANKS - 1 - job.rank);
 }
 
-static hg_return_t null_serve(hg_handle_t handle)
-{
-    job.served++;
-    OK(HG_Respond(handle, NULL, NULL, NULL));
-    return HG_Destroy(handle);
-}
-
-static hg_return_t struct_serve(hg_handle_t handle, void *in, void *result)
-{
-    job.served++;
-    OK(HG_Get_input(handle, in));
-    OK(HG_Free_input(handle, in));
-    OK(HG_Respond(handle, NULL, NULL, result));
-    return HG_Destroy(handle);
-}
-
-static hg_return_t ints_serve(hg_handle_t handle)
-{
-    ints_t in;
-    ints_t result = {3, 4};
-
-    return struct_serve(handle, &in, &result);
-}
-
-static hg_return_t text_serve(hg_handle_t handle)
-{
-    text_t in;
-
-    return struct_serve(handle, &in, NULL);
-}
-
-static hg_return_t kib_serve(hg_handle_t handle)
-{
-    struct kib in;
-
-    return struct_serve(handle, &in, &out);
-}
-
-static hg_return_t call_ended(const struct hg_cb_info *info)
-{
-    OK(info->ret);
-    job.done = true;
-    return HG_SUCCESS;
-}
-
-/* Ends a call: gets the output into `result`. */
-static hg_return_t struct_ended(const struct hg_cb_info *info, void *result)
-{
-    OK(info->ret);
-    OK(HG_Get_output(info->info.forward.handle, result));
-    OK(HG_Free_output(info->info.forward.handle, result));
-    job.done = true;
-    if (info->arg != NULL)
-        hg_request_complete(info->arg);
-    return HG_SUCCESS;
-}
-
-static hg_return_t ints_ended(const struct hg_cb_info *info)
-{
-    ints_t result;
-
-    return struct_ended(info, &result);
-}
-
-static hg_return_t kib_ended(const struct hg_cb_info *info)
-{
-    struct kib result;
-
-    return struct_ended(info, &result);
-}
-
 static void poll_once(void)
 {
     unsigned count = 0;
@@ -136,10 +45,10 @@ static void poll_once(void)
 /* The target's part of one call. */
 static void serve(void)
 {
-    unsigned served = job.served;
+    unsigned before = served;
 
     turn_await();
-    while (job.served == served)
+    while (served == before)
         poll_once();
     turn_give();
 }
@@ -151,12 +60,12 @@ static void call(hg_handle_t handle, hg_cb_t ended, void *in)
         serve();
         return;
     }
-    job.done = false;
+    done = false;
     CALLGRIND_TOGGLE_COLLECT;
     OK(HG_Forward(handle, ended, NULL, in));
     turn_give();
     turn_await();
-    while (!job.done)
+    while (!done)
         poll_once();
     CALLGRIND_TOGGLE_COLLECT;
 }
@@ -188,7 +97,7 @@ static int request_trigger(unsigned timeout_ms, unsigned *flag, void *arg)
 static void request_call(
     hg_handle_t handle, hg_request_t *request, bool *is_sent, void *in)
 {
-    unsigned done = 0;
+    unsigned flag = 0;
 
     if (job.rank == TARGET) {
         serve();
@@ -198,9 +107,9 @@ static void request_call(
     CALLGRIND_TOGGLE_COLLECT;
     OK(hg_request_reset(request));
     OK(HG_Forward(handle, ints_ended, request, in));
-    OK(hg_request_wait(request, REQUEST_MS, &done));
+    OK(hg_request_wait(request, REQUEST_MS, &flag));
     CALLGRIND_TOGGLE_COLLECT;
-    if (done == 0)
+    if (flag == 0)
         exit(EXIT_FAILURE);
 }
 
@@ -234,7 +143,7 @@ static void calls_count(void)
     hg_handle_t text = handle_of(
         HG_Register_name(job.cls, "text", hg_proc_text_t, NULL, text_serve));
     hg_handle_t kib = handle_of(
-        HG_Register_name(job.cls, "kib", kib_proc, kib_proc, kib_serve));
+        HG_Register_name(job.cls, "kib", kib_proc, kib_proc, blob_serve));
     ints_t two = {1, 2};
     text_t twenty = {"a text of 20 bytes."};
 
@@ -243,7 +152,7 @@ static void calls_count(void)
     COUNT("ints", "mpi+p2p", call(ints, ints_ended, &two));
     requests_count(ints, &two);
     COUNT("text", "mpi+p2p", call(text, call_ended, &twenty));
-    COUNT("kib", "mpi+p2p", call(kib, kib_ended, &out));
+    COUNT("kib", "mpi+p2p", call(kib, blob_ended, &out));
     OK(HG_Destroy(null));
     OK(HG_Destroy(ints));
     OK(HG_Destroy(text));

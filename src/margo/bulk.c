@@ -341,7 +341,7 @@ hg_return_t margo_bulk_ctransfer_timed(margo_instance_id mid, hg_bulk_op_t op,
     return transfer(mid, &move, &form);
 }
 
-/* Up to FEW chunks have their requests on the stack, more on the heap. */
+/* Requests of up to FEW chunks lie on the stack, of more chunks on the heap. */
 enum { FEW = 32 };
 
 /* Waits for `count` chunks. Returns `rc` if `rc` is an error, else the first

@@ -446,7 +446,7 @@ static hg_return_t respond_and_end(
     hg_return_t rc = HG_SUCCESS;
 
     /* Keeps the handle, and so `arg`, until the slot is empty: the reference of
-     * the answer may end, and another thread may drop the program's. */
+     * the answer may end, and another thread may drop that of the program. */
     amg_handle_ref(handle);
     rc = amg_respond(handle, callback, arg, args, &args->is_over);
     if (args->is_over)
@@ -456,7 +456,7 @@ static hg_return_t respond_and_end(
 }
 
 /* The blocking form waits until the answer has left, because the process may
- * end after the call. But without a time limit and without a monitor, the call
+ * end after the call. But without a time limit and without a monitor, the form
  * does not wait for an answer that left during the post or has no output. */
 static hg_return_t respond(
     hg_handle_t handle, void *out_struct, const struct amg_margo_form *form)

@@ -152,9 +152,9 @@ void amg_margo_plan_free(struct amg_margo_plan *plan);
  * of `info` gets the field and the reason, and nothing is left to free. */
 bool amg_margo_config_read(const struct margo_init_info *info,
     const char *address, int mode, struct amg_margo_config *ret_config);
-/* Completes the plan by the current use_progress_thread and rpc_thread_count;
- * unless `is_child`, also by default pools, and checks that all pools exist and
- * a stream runs the progress pool. False: refused, or no memory; logged. */
+/* Adds the pools and streams of use_progress_thread and rpc_thread_count to the
+ * plan. Unless `is_child`: sets the default pools, and checks that all pools
+ * exist and a stream runs the progress pool. False: failed, logged. */
 bool amg_margo_config_plan(const struct amg_margo_log *log, bool is_child,
     struct amg_margo_config *config);
 /* Accepts zeroed memory. */

@@ -187,7 +187,7 @@ static void before_run(void *arg)
     runner_set(mid, false);
     AMG_MARGO_NOTIFY(mid, prefinalize, MARGO_MONITOR_FN_END, &event);
     deadline_set(mid);
-    /* Under the lock, for which loop_ended() waits: keeps the context open. */
+    /* The lock keeps the context open: loop_ended() must wait for the lock. */
     finalize_lock(mid);
     atomic_store_explicit(&mid->is_draining, true, memory_order_release);
     amg_margo_wake(mid);
@@ -230,8 +230,8 @@ static void wait_log(
     amg_margo_handles_log(mid);
 }
 
-/* Have all calls and handlers of the instance ended? After the time limit,
- * cancels calls; after a second time limit, gives up and returns true. */
+/* Have all operations and handlers of the instance ended? After the time limit,
+ * cancels operations; after a second time limit, gives up and returns true. */
 static bool is_quiet(margo_instance_id mid)
 {
     unsigned operations =

@@ -359,8 +359,8 @@ static hg_return_t data_end(struct amg_margo_handle *data)
             return HG_SUCCESS;
         amg_margo_handle_abandon(data);
     }
-    /* The cache takes no handle with further references: a call in flight or an
-     * output in use has one. The reset frees the handle's message. */
+    /* A call in flight or an output in use has a reference: the cache does not
+     * take such a handle. The reset frees the handle's message. */
     if (!data->is_served && HG_Ref_get(data->handle) == 1 &&
         HG_Reset(data->handle, HG_ADDR_NULL, 0) == HG_SUCCESS &&
         kept_push(mid->handles, data))

@@ -76,8 +76,8 @@ static void waiting_start(margo_instance_id mid)
 }
 
 /* The thread of a handler. `serve` is the wrapper of the program's function,
- * with hooks before and after the function; when the wrapper has returned, the
- * handle may be freed, unless defer_to_handler() has set `left`. */
+ * with hooks before and after the function. After the wrapper, the handle may
+ * have been freed, unless defer_to_handler() has set `left`. */
 static void handler_main(void *arg)
 {
     struct amg_margo_handle *data = arg;
@@ -180,8 +180,8 @@ static hg_return_t refuse_at_end(
     return margo_destroy(handle);
 }
 
-/* Does the instance reject requests of other processes? An instance serves its
- * calls to itself, because a refused one-way call would be lost unnoticed. */
+/* Does the instance reject requests of other processes? An instance always
+ * serves its calls to itself: a refused one-way call would be lost silently. */
 static inline bool rejects_requests(margo_instance_id mid)
 {
     return !mid->is_collective &&

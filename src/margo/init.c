@@ -73,7 +73,7 @@ static hg_class_t *string_open(
     return amg_init_class(&init, &cls) == HG_SUCCESS ? cls : NULL;
 }
 
-/* Sets the class: the class of the init info, or one that this call opens. */
+/* Sets the class: the class of the init info, or a class that is opened now. */
 static bool class_open(margo_instance_id mid, const struct open_args *args)
 {
     const struct margo_init_info *info = args->info;

@@ -153,10 +153,10 @@ struct margo_instance {
 /* Is there a monitor? If not, callers skip event arguments that cost time. */
 #define AMG_MARGO_HAS_MONITOR(mid) ((mid)->monitoring.monitor != NULL)
 
-/* Opens the class of an instance instead of margo_init_ext(). */
+/* Functions that open the class of an instance in place of margo_init_ext(). */
 struct amg_margo_opener {
-    /* Called with the configuration before its use: may reset impossible
-     * settings, with a warning. */
+    /* Called before the configuration is used. Resets settings that are not
+     * possible with the class, and warns. */
     void (*adapt)(void *arg, struct amg_margo_config *config);
     /* Opens the class. NULL: failed, logged. */
     hg_class_t *(*open)(void *arg, const char *address, bool is_listening,
@@ -322,8 +322,8 @@ static inline void amg_margo_counts_sync(margo_instance_id mid)
  * ends. */
 static inline void amg_margo_operation_begin(margo_instance_id mid)
 {
-    /* A loop adds to `gated` before the loop reads the count of operations. So
-     * either the loop sees the operation, or this thread sees `gated`. */
+    /* A loop adds to `gated`, calls amg_margo_counts_sync(), and then reads the
+     * count. So the loop sees the operation, or this thread sees `gated`. */
     amg_margo_count(mid, &mid->operations, 1u);
     if (atomic_load_explicit(&mid->wakeup.gated, memory_order_seq_cst) > 0)
         amg_margo_wake(mid);

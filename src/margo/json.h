@@ -35,9 +35,9 @@ struct amg_json_field {
 };
 
 /* Reads `object` into `target`. A field that is missing or null leaves its
- * member unchanged; an unknown hint, too, with a warning. `path` leads to the
- * object, "" for the whole text. False: refused, logged; `target` may be
- * written in part. */
+ * member unchanged; so does an unknown word of a HINT, with a warning. `path`
+ * leads to the object; "" is the whole text. False: refused, logged; `target`
+ * may be written in part. */
 bool amg_json_read(const struct amg_margo_log *log, const char *path,
     struct json_object *object, const struct amg_json_field *fields,
     void *target);

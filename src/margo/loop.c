@@ -42,14 +42,14 @@ void amg_margo_wake(margo_instance_id mid)
     if (mid->hg_context == NULL) /* the instance has ended */
         return;
     AMG_TEST_POINT("margo.wake");
-    /* The first loop may be in a standby step after the second has ended. */
+    /* The first loop may be in a standby step even if the second has ended. */
     if (mid->loop->has_second)
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     amg_context_ring(mid->hg_context);
 }
 
-/* May the second loop access the context? The caller has seen is_draining. By
- * the fence this thread sees is_busy, or second_begins() sees is_draining. */
+/* May the second loop access the context? The caller has seen is_draining. With
+ * the fence, this thread sees is_busy, or second_begins() sees is_draining. */
 static bool second_is_busy(const struct amg_margo_second *second)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -139,7 +139,7 @@ static void loop_main(void *arg)
     amg_margo_rounds_begin(mid, rounds, &loop->counts);
     if (loop->has_second) {
         amg_standby_begin(&loop->standby, mid->hg_context, false);
-        /* The second loop polls first, and keeps the locks biased to it. */
+        /* The second loop polls first: its thread owns the biased locks. */
         amg_standby_defer(&loop->standby);
     }
     while (!is_over(mid, rounds)) {
@@ -180,14 +180,14 @@ static void second_main(void *arg)
     }
     amg_margo_rounds_end(&rounds);
     atomic_store_explicit(&second->is_there, false, memory_order_seq_cst);
-    /* While is_busy, an instance that does not drain yet keeps its context. */
+    /* If the instance does not drain yet, is_busy keeps the context open. */
     if (!atomic_load_explicit(&mid->is_draining, memory_order_seq_cst))
         amg_standby_call(&mid->loop->standby, mid->hg_context);
     atomic_store_explicit(&second->is_busy, false, memory_order_release);
 }
 
-/* Starts the second loop in the pool __primary__, unless the first loop is to
- * run there, the context has a progress thread, or a push wakes no loop. */
+/* Starts the second loop in the pool __primary__, unless the first loop runs in
+ * it, the context has a progress thread, or a push to a pool wakes no loop. */
 static void second_start(margo_instance_id mid)
 {
     struct amg_margo_loop *loop = mid->loop;

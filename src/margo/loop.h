@@ -47,7 +47,7 @@ struct amg_margo_second {
     ABT_pool pool;
     atomic_bool is_there; /* false: there is no such loop, or it has ended */
     atomic_bool is_busy;  /* the loop may access the context */
-    atomic_bool is_dismissed; /* must end, as the first loop is in `pool` */
+    atomic_bool is_dismissed; /* must end: first loop is in `pool`, or failed */
     struct amg_margo_loop_counts counts;
 };
 
@@ -64,8 +64,8 @@ struct amg_margo_watch {
     bool is_closed;
     struct amg_margo_tick *tick; /* NULL: not needed so far */
     /* Used only by the tick, and before a tick is set. */
-    uint64_t rounds;    /* rounds of all loops up to the last tick */
-    unsigned silent_ms; /* time awake without a round */
+    uint64_t rounds;    /* progress calls of both loops, up to the last tick */
+    unsigned silent_ms; /* time that the loop was awake without a round */
 };
 
 struct amg_margo_loop {
@@ -74,11 +74,11 @@ struct amg_margo_loop {
     /* amg_bias_mark() of the OS thread that made the last round; relaxed. */
     _Atomic(uintptr_t) mark;
     struct amg_margo_watch watch;
-    bool has_second; /* there is a second loop, or was; constant */
+    bool has_second; /* a second loop was started; constant */
     /* The loop yields between two rounds, so another thread may make rounds.
      * Written by the loop's stream; a hint for other threads. */
     atomic_bool is_at_rest;
-    struct amg_margo_rounds rounds; /* used by the loop, or `stands_in` */
+    struct amg_margo_rounds rounds; /* used by the loop, or by `stands_in` */
     struct amg_margo_loop_counts counts;
     struct amg_standby standby; /* of the first loop, if there is a second */
     struct amg_margo_second second;
@@ -91,8 +91,8 @@ struct amg_margo_loop {
 
 /* Initializes `loops` and `wakeup` of the instance, before any loop runs. */
 void amg_margo_loop_init(margo_instance_id mid);
-/* Starts the first loop; if `shares_core`, also the second loop, if that loop
- * has a pool. False: the first loop's thread cannot be created, logged. */
+/* Starts the first loop and, if `shares_core` and second_start() allows it, the
+ * second loop. False: no thread for the first loop can be created; logged. */
 bool amg_margo_loop_start(margo_instance_id mid,
     const struct amg_margo_loop_end *end, bool shares_core);
 /* Joins the loops, which return by themselves. */
@@ -166,7 +166,7 @@ struct amg_margo_finalize {
     bool is_closed;         /* no references; the class is closed */
     bool is_ending_streams; /* a thread ends streams and pools */
     ABT_cond_memory cond;
-    uint64_t deadline_ns; /* of calls, then of the wait for cancelled calls */
+    uint64_t deadline_ns; /* of the wait for calls, then for cancelled calls */
     /* The user-level thread, or the OS thread, that runs the callbacks. This
      * thread must not wait for the finalization. Relaxed. */
     _Atomic(ABT_thread) runner;

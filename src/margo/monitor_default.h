@@ -58,8 +58,8 @@ struct amg_monitor {
     struct amg_stats progress_timeout_ms;
     struct amg_stats progress_without_timeout;
     struct amg_stats trigger;
-    uint64_t looks;  /* all polls of the loops, to find each n-th */
-    uint64_t rounds; /* all triggers of the loops, to find each n-th */
+    uint64_t looks;  /* all polls of the loops, to find each n-th poll */
+    uint64_t rounds; /* all triggers of the loops, to find each n-th trigger */
     struct amg_stats_book book;
     struct amg_timeseries series;
     struct amg_monitor_operation *spare; /* free operations */

@@ -384,7 +384,7 @@ static double since_post(margo_request request, double began)
     return operation == NULL ? -1 : began - operation->start;
 }
 
-/* Time since this thread began to serve `call`; -1: does not serve `call`. */
+/* Time since the thread began to serve `call`; -1: it does not serve `call`. */
 static double since_ult(const struct amg_monitor *monitor,
     const struct amg_stats_call *call, double began)
 {

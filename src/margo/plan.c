@@ -151,8 +151,8 @@ void amg_margo_plan_free(struct amg_margo_plan *plan)
     *plan = (struct amg_margo_plan){0};
 }
 
-/* Appends a pool, for which there is room, and returns its index. If `name` is
- * NULL, amg_margo_list_add() makes up a name. */
+/* Appends a pool and returns its index. The plan has room for the pool. If
+ * `name` is NULL, amg_margo_list_add() makes up a name. */
 static unsigned pool_append(struct amg_margo_plan *plan, const char *name)
 {
     plan->pools[plan->pool_count] = (struct amg_margo_pool_spec){.name = name,
@@ -161,8 +161,8 @@ static unsigned pool_append(struct amg_margo_plan *plan, const char *name)
     return plan->pool_count++;
 }
 
-/* Appends a stream of one pool, for which there is room. False: no memory,
- * logged. */
+/* Appends a stream that runs one pool. The plan has room for the stream. False:
+ * no memory, logged. */
 static bool stream_append(const struct amg_margo_log *log,
     struct amg_margo_plan *plan, const char *name, unsigned pool)
 {

@@ -20,8 +20,8 @@
 #include "margo/registry.h"
 #include "margo/runtime.h"
 
-/* Creates a pool by its plan. `is_automatic`: freed with the scheduler that
- * runs the pool. NULL: failed, logged. */
+/* Creates a pool by its plan. `is_automatic`: Argobots frees the pool together
+ * with the scheduler that runs it. NULL: failed, logged. */
 static struct amg_margo_item *pool_create(margo_instance_id mid,
     const struct amg_margo_pool_spec *plan, bool is_automatic)
 {
@@ -152,8 +152,8 @@ static void pool_advise(
             pool->name);
 }
 
-/* The pool that the program gave, which is registered if necessary; else the
- * pool of the text; else `otherwise`. NULL: refused, logged. */
+/* The pool that the program gave, which this function registers if necessary;
+ * else the pool of the JSON text; else `otherwise`. NULL: refused, logged. */
 static ABT_pool pool_choose(margo_instance_id mid, const char *path,
     ABT_pool given, const struct amg_margo_pool_ref *ref, ABT_pool otherwise)
 {
@@ -312,8 +312,8 @@ void amg_margo_pools_unref(margo_instance_id mid, ABT_pool pool)
     pool_count(mid, pool, -1);
 }
 
-/* The stream of use_progress_thread; NULL: none, or not to be pinned, since the
- * text gives the stream cores, or another instance shares the registry. */
+/* The stream of use_progress_thread. NULL: there is no such stream, the JSON
+ * text gives it CPUs, or another instance shares the registry. */
 static ABT_xstream stream_to_pin(margo_instance_id mid)
 {
     struct amg_margo_registry *registry = mid->pools->registry;

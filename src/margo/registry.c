@@ -144,7 +144,7 @@ hg_return_t amg_margo_list_add(margo_instance_id mid,
     return rc;
 }
 
-/* Removes an item; later items move up. The lock of the registry is held. */
+/* Removes an item; later items move up. The caller holds the registry lock. */
 static void list_remove(
     struct amg_margo_list *list, const struct amg_margo_item *item)
 {
@@ -270,7 +270,7 @@ static struct amg_margo_list *list_of(
 
 /* Finds an item, and applies `action`. HG_INVALID_ARG: no registry, or a handle
  * or name that is NULL. HG_NOENTRY: no such item. HG_PERMISSION, logged: the
- * program has no reference that UNREF could take. */
+ * program has no reference that UNREF could drop. */
 static hg_return_t item_call(margo_instance_id mid, enum kind kind,
     struct amg_margo_item_key key, enum action action, struct found *ret_found)
 {

@@ -39,7 +39,7 @@ struct amg_margo_list {
     struct amg_margo_item **items;
     unsigned count;
     unsigned cap;
-    unsigned named;   /* least number of the next made-up name */
+    unsigned named;   /* the next made-up name has at least this number */
     const char *what; /* "pool" or "xstream", for made-up names */
 };
 
@@ -52,8 +52,8 @@ struct amg_margo_registry {
     unsigned instances;
     struct amg_margo_list pools;
     struct amg_margo_list streams;
-    /* Streams that were removed by threads that run in them: such a stream ends
-     * when the thread leaves, and is freed later. */
+    /* Streams that were removed by one of their own threads. Such a stream ends
+     * when that thread leaves; then amg_margo_streams_reap() frees it. */
     struct amg_margo_item *left;
 };
 
@@ -82,7 +82,7 @@ static inline struct amg_margo_item_key amg_margo_by_name(const char *name)
     return (struct amg_margo_item_key){.by = AMG_MARGO_BY_NAME, .name = name};
 }
 
-/* The registry; NULL: the instance is NULL, or has none. */
+/* The registry; NULL: the instance is NULL, or has no registry. */
 struct amg_margo_registry *amg_margo_registry_of(margo_instance_id mid);
 
 /* From begin to end no pool or stream of the registry is freed. */
@@ -106,7 +106,7 @@ typedef const char *amg_margo_reason_fn(
     const struct amg_margo_registry *registry,
     const struct amg_margo_item *item);
 /* Takes an item that is not in use off its list. HG_NOENTRY: there is no such
- * item. HG_PERMISSION, with a log line: the item stays for a reason. */
+ * item. HG_PERMISSION, logged: reason_locked() gave a reason to keep it. */
 hg_return_t amg_margo_item_take_off(margo_instance_id mid,
     struct amg_margo_list *list, const void *handle,
     amg_margo_reason_fn *reason_locked, struct amg_margo_item **ret_item);
@@ -115,7 +115,8 @@ hg_return_t amg_margo_item_take_off(margo_instance_id mid,
  * NULL: no memory, logged. */
 struct amg_margo_item *amg_margo_pool_wrap(
     margo_instance_id mid, const char *name, ABT_pool handle, bool is_owned);
-/* Registers the pool; after an error, logged, frees what Margo has created. */
+/* Registers the pool. After an error, which is logged, frees the item, and also
+ * the pool if Margo created the pool. */
 hg_return_t amg_margo_pool_add(
     margo_instance_id mid, struct amg_margo_item *pool);
 /* The registered pool of that handle, or NULL. */
@@ -145,16 +146,15 @@ bool amg_margo_streams_open(
  * for them. */
 void amg_margo_streams_reap(margo_instance_id mid, bool all);
 
-/* pools.c: the named pools and streams of an instance. The registry is shared
- * with the instance's parent and children. */
+/* pools.c: the pools of the loop and of handlers, and the registry. */
 struct amg_margo_pools {
     ABT_pool progress_pool; /* of the loop */
-    ABT_pool rpc_pool;      /* of handlers of RPCs without a pool */
+    ABT_pool rpc_pool;      /* of handlers of RPCs for which no pool is set */
     struct amg_margo_registry *registry;
 };
 
-/* Creates the pools and streams of the configuration; a child instance shares
- * its parent's. Called after ABT_init(), by a thread of Argobots; `is_first`:
+/* Creates the pools and streams of the configuration; a child also shares those
+ * of its parent. Called after ABT_init(), by a thread of Argobots; `is_first`:
  * Margo called ABT_init(), so the calling stream's scheduler may be replaced.
  * False: failed, logged; what a child created stays in the shared registry. */
 bool amg_margo_pools_open(

@@ -341,8 +341,8 @@ static uint64_t takeover_ns(uint64_t due_ns)
                                                   : AMG_NO_DEADLINE - 1;
 }
 
-/* Sets a watch over the loop. Waits here only for a request with a time limit,
- * and cancels the request when the limit has passed. */
+/* Sets a watch over the loop. Waits only for a request with a time limit; after
+ * the limit, cancels the request and makes progress until it is over. */
 static void wait_beside_loop(
     struct margo_request_struct *req, struct amg_margo_waiter *waiter)
 {
@@ -460,7 +460,7 @@ hg_return_t margo_wait(margo_request req)
     return ret;
 }
 
-/* Are all requests in use? False, logged: one was freed. Null is allowed. */
+/* Is each request null, or in use? False, logged: a request was freed. */
 static bool any_are_there(
     size_t count, const margo_request *reqs, const char *caller)
 {

@@ -47,8 +47,8 @@ struct margo_request_struct {
      * the timer, and so waits for fire(). Before the post there is nothing to
      * cancel: fire() arms the timer again. */
     bool is_timed;
-    uint64_t due_ns; /* amg_clock_ns() */
-    atomic_bool is_late;
+    uint64_t due_ns;     /* when the limit passes, by amg_clock_ns() */
+    atomic_bool is_late; /* the limit has passed */
     atomic_bool is_posted;
     struct amg_margo_timer timer;
     void (*cancel)(struct margo_request_struct *req);
@@ -77,10 +77,10 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
 hg_return_t amg_margo_request_arm(
     const struct amg_margo_form *form, struct margo_request_struct *req);
 
-/* Called after the post. After a success: waits for the operation in a form
- * that blocks, else gives the request to the program. After a failure: frees
- * the request, and counts the end of its operation. Returns the result of a
- * form that blocks, else `rc` of the post. */
+/* Called after the post. After a failure: frees the request, and counts the end
+ * of its operation. After a success: waits for the operation of a form that
+ * blocks, and gives the program the request of an `i` form. Returns the result
+ * of a form that blocks, else `rc` of the post. */
 hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     struct margo_request_struct *req, hg_return_t rc);
 

@@ -3,8 +3,8 @@
  *
  * A round polls the network at most once, then runs the callbacks. If the poll
  * found no event and no other thread of the stream is ready, the round sleeps
- * in between, in HG_Progress(), until a message comes, a timer is due, a thread
- * becomes ready for this stream, or another thread wakes the loop.
+ * before the callbacks, in HG_Progress(), until a message comes, a timer is
+ * due, a thread becomes ready for this stream, or a thread wakes the loop.
  * HG_Progress() decides how long to poll before it blocks (core/wait_policy.c);
  * progress_spindown_msec, if given, forbids sleeps for that time after an
  * event. A sleep lasts progress_timeout_ub_msec at most, so a thread that arms
@@ -32,7 +32,7 @@ enum {
     FINALIZE_POLL_MS =
         1, /* between two checks whether all operations have ended */
     IDLE_ROUNDS =
-        64, /* rounds without an event before a loop backs off for another */
+        64, /* rounds without events before a loop backs off for another loop */
     BACKOFF_MAX_MS = 5,
     STUCK_NS = 1000000, /* wait of a callback that makes turn_is_stuck() true */
     NS_PER_S = 1000000000,
@@ -148,7 +148,7 @@ static bool trigger(margo_instance_id mid, struct amg_margo_rounds *rounds)
 }
 
 /* Is this the first of two loops, which makes progress only while no other
- * thread does? Not while the instance drains: then the first loop must poll. */
+ * thread does? False if the instance drains: then the first loop must poll. */
 static AMG_NOINLINE bool stands_by(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -245,10 +245,10 @@ static hg_return_t progress(
     return rc;
 }
 
-/* How long the loop may sleep: until a timer is due, at most the upper bound,
- * and only 1 ms while the instance ends, since the thread that ends the last
- * operation cannot wake a loop that may have ended. 0: the loop must not sleep.
- * A loop that stands by gets 0 only if it had the turn and a timer is due. */
+/* How long the loop may sleep: until a timer is due, at most the upper bound.
+ * While the instance ends, at most 1 ms: the end of the last operation wakes no
+ * loop (see amg_margo_operation_end()). 0: the loop must not sleep. A loop that
+ * stands by gets 0 only if that loop had the turn and a timer is due. */
 static unsigned sleep_ms(
     margo_instance_id mid, const struct amg_margo_rounds *rounds)
 {
@@ -343,7 +343,7 @@ static void stream_migrate(margo_instance_id mid)
 
 /* Called when another loop is in the pool, and this loop is idle: without
  * back-off the two would yield to each other for ever. The first back-off lasts
- * 1 ms at most, further ones 5 ms. A call that this instance makes ends the
+ * at most 1 ms, later ones 5 ms. A call that this instance makes ends the
  * back-off; an incoming request waits until the back-off has ended. */
 static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
@@ -368,9 +368,9 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
 }
 
 /* Polls the network once. If no event comes and no thread of the stream is
- * ready, sleeps. A loop that stands by makes a standby step instead. If
- * callbacks are due, which handlers have queued since the last round, every
- * second round goes without a poll. */
+ * ready, sleeps. A loop that stands by makes a standby step instead. With only
+ * one loop: while handlers queue callbacks between rounds, every second round
+ * skips the poll. */
 static hg_return_t look(margo_instance_id mid, struct amg_margo_rounds *rounds)
 {
     hg_return_t rc = HG_TIMEOUT;

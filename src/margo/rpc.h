@@ -88,8 +88,8 @@ struct amg_margo_args {
     /* The request whose arguments are encoded, for events of the monitor; NULL:
      * no monitor. */
     struct margo_request_struct *monitored;
-    bool is_posted; /* set after the post: HG has encoded the struct */
-    bool is_over;   /* set by the post: the answer has left, nobody waits */
+    bool is_posted; /* the post succeeded: HG has encoded the struct */
+    bool is_over;   /* set by the post: the answer has left, no thread waits */
 };
 
 /* Registered with HG for every RPC; `data` is a struct amg_margo_args. */

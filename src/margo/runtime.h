@@ -66,7 +66,7 @@ struct amg_margo_tick *amg_margo_runtime_tick_create(
 /* Sets the time of the next call; also called by fn(). False: no call comes. */
 bool amg_margo_runtime_tick_set(
     struct amg_margo_tick *tick, uint64_t deadline_ns);
-/* Cancels or awaits the call, and frees the tick. NULL: none. Not in fn(). */
+/* Cancels or awaits the call, and frees the tick. Accepts NULL; not in fn(). */
 void amg_margo_runtime_tick_destroy(struct amg_margo_tick *tick);
 
 #endif

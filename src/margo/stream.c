@@ -137,8 +137,8 @@ static hg_return_t stream_schedule(
     return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
 }
 
-/* A stream cannot be joined by a caller that runs in it. Cancels such a stream,
- * which ends when the caller has left and is freed later, and returns true. */
+/* No thread can join its own stream. So if the caller runs in the stream, only
+ * cancels it, leaves the join to amg_margo_streams_reap(), and returns true. */
 static bool stream_leaves(
     struct amg_margo_registry *registry, struct amg_margo_item *stream)
 {

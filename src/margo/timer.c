@@ -452,7 +452,7 @@ static void cancel_begin(struct margo_timer *timer)
     timer->cancelling++;
     timer_unlock(timer);
     AMG_TEST_POINT("timer.cancels");
-    /* Not under the lock, which timer_fire() acquires. */
+    /* Without the mutex: a disarm waits for timer_fire(), which locks it. */
     if (amg_margo_timer_disarm(timer->mid, &timer->one_shot)) {
         timer_lock(timer);
         timer->is_started = false;

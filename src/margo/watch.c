@@ -60,8 +60,8 @@ static void stall_log(margo_instance_id mid, unsigned silent_ms)
     amg_margo_handles_log(mid);
 }
 
-/* Has the loop, since the last tick, neither made a round nor gone to sleep
- * where an event wakes it? */
+/* Has no loop made a round since the last tick, and is the first loop not in
+ * the sleep of a round, which an event would end? */
 static bool is_stalled(margo_instance_id mid)
 {
     struct amg_margo_watch *watch = &mid->loop->watch;

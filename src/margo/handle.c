@@ -475,9 +475,9 @@ static void handle_log(struct amg_margo_handle *data, void *arg)
     margo_warning(data->mid, "  %s RPC \"%s\", provider %u, %s",
         data->is_served ? "a handler of" : "a call of", data->rpc->name,
         (unsigned)(data->rpc->id & MARGO_MAX_PROVIDER_ID),
-        !data->is_served    ? "which has no answer"
+        !data->is_served    ? "which has no answer yet"
         : data->is_answered ? "which has answered, and still holds its handle"
-                            : "which has not answered");
+                            : "which has not answered yet");
 }
 
 void amg_margo_handles_log(margo_instance_id mid)

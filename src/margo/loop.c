@@ -247,8 +247,8 @@ bool amg_margo_loop_start(margo_instance_id mid,
         ABT_THREAD_ATTR_NULL, &mid->loops[AMG_MARGO_LOOP]);
     if (rc != ABT_SUCCESS) {
         margo_error(mid,
-            "the progress thread cannot be created: ABT_thread_create() "
-            "returned %d",
+            "the thread of the progress loop cannot be created: "
+            "ABT_thread_create() returned %d",
             rc);
         atomic_store_explicit(
             &mid->loop->second.is_dismissed, true, memory_order_relaxed);

@@ -373,7 +373,7 @@ void *amg_monitor_initialize(
     return monitor;
 
 no_memory:
-    margo_error(mid, "monitoring: no memory for its data");
+    margo_error(mid, "monitoring: no memory for the monitor");
     return NULL;
 }
 

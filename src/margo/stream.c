@@ -258,7 +258,7 @@ static hg_return_t pools_use(margo_instance_id mid, const ABT_pool *pools,
         if (!adds) {
             margo_error(mid,
                 "the stream %.60s was not added: the instance does not know "
-                "all the pools that it runs; margo_add_pool_external() adds "
+                "all pools of this stream; margo_add_pool_external() adds "
                 "one",
                 amg_margo_item_name(stream));
             return HG_INVALID_ARG;
@@ -453,10 +453,10 @@ static const char *stream_reason_locked(
     if (stream->refs > 0)
         return "the program has references to it";
     if (strands_caller_locked(registry, stream))
-        return "no other stream would run the thread that asks for it";
+        return "no other stream would run the thread that asks to remove it";
     if (strands_pool_locked(registry, stream))
-        return "no other stream would run a pool of it that is in use by RPCs, "
-               "the progress loop, handlers or the program";
+        return "no other stream would run one of its pools, which RPCs, the "
+               "progress loop, handlers or the program use";
     return NULL;
 }
 

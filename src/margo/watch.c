@@ -50,8 +50,8 @@ static void stall_log(margo_instance_id mid, unsigned silent_ms)
     (void)margo_find_pool_by_handle(mid, mid->pools->progress_pool, &info);
     margo_warning(mid,
         "nobody has run the progress loop for %.1f s, and %u calls and "
-        "%u handlers wait for it: the stream that runs the pool %s is in other "
-        "code. Let its thread wait in calls of Margo or Argobots, as "
+        "%u handlers wait for it: the stream that runs the pool %s executes "
+        "other code. Let that code wait in calls of Margo or Argobots, such as "
         "margo_wait_for_finalize() or ABT_thread_join(), or give the loop a "
         "stream of its own by use_progress_thread",
         silent_ms / (double)MS_PER_S,

@@ -6,10 +6,10 @@
  * lives until the operation has ended. The request may be freed earlier, with
  * the stack of the thread that waited. Margo's part has a slot for the request;
  * the thread that takes the request out of the slot ends the request. A call
- * whose time limit has passed is cancelled, and ends soon. An answer, or a call
- * to this process itself, is not cancelled: the request ends at once, and
- * `abandoned` takes its place in the slot, so that the handle stays busy until
- * the late completion, which call_done() drops. */
+ * whose time limit has passed is cancelled, and ends soon. An answer, a call to
+ * this process itself, and a call that HG_Cancel() refuses are not cancelled:
+ * the request ends at once, and `abandoned` takes its place in the slot. So the
+ * handle stays busy until the late completion, which call_done() drops. */
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"

@@ -21,8 +21,8 @@ struct amg_margo_rpc;
 enum amg_margo_handle_use {
     AMG_MARGO_HANDLE_NONE, /* not given to the program by Margo */
     AMG_MARGO_HANDLE_OUT,  /* from margo_create(), or from the
-                            * start of a handler, until the last
-                            * margo_destroy() */
+                            * dispatch of a request, until the
+                            * last margo_destroy() */
     AMG_MARGO_HANDLE_BACK, /* after the last margo_destroy() */
 };
 
@@ -39,7 +39,7 @@ struct amg_margo_handle {
     atomic_uint use;         /* enum amg_margo_handle_use */
     atomic_uint refs;        /* references of the program */
     atomic_bool is_served;   /* serves an incoming request; false: for calls */
-    atomic_bool is_answered; /* the program has answered the request */
+    atomic_bool is_answered; /* an answer to the request was posted */
     /* Request of the operation in flight; or `abandoned` of call.c, if no
      * thread waits for the operation any more; or NULL. */
     _Atomic(struct margo_request_struct *) request;

@@ -211,7 +211,7 @@ struct amg_margo_timers {
 };
 
 void amg_margo_timers_init(margo_instance_id mid);
-/* Refuses new timers, and fires the rest as not due. Called after the loops. */
+/* Refuses new timers; fires the rest as not due. Called after all rounds. */
 void amg_margo_timers_fini(margo_instance_id mid);
 
 /* Arms a timer, whose `fire` the caller has set, for the time `due_ns`. Any

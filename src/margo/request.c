@@ -125,8 +125,8 @@ static bool state_change(
     return is_from;
 }
 
-/* Wakes the thread that stands in for the loop, since that thread may wait for
- * the request that the caller has ended; unless the caller itself stands in. */
+/* If another thread than the caller stands in for the loop, wakes that thread,
+ * which may wait for the request that the caller has ended. */
 static void stand_in_wake(margo_instance_id mid)
 {
     ABT_thread thread =

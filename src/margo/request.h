@@ -100,8 +100,8 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
-/* The instance's memory for requests; close frees it unless a request is in
- * use. */
+/* Open and close the instance's pool of requests; close gives the memory of the
+ * pool back to the attic of requests, unless a request is in use. */
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 

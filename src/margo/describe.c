@@ -182,7 +182,7 @@ static struct json_object *streams_describe(margo_instance_id mid, int options)
     return end(&out);
 }
 
-/* Adds the class's own address, if it has one. */
+/* Adds the address of the class, if the class has an address. */
 static void put_address(struct out *out, hg_class_t *hg_class)
 {
     hg_addr_t self = HG_ADDR_NULL;

@@ -230,11 +230,11 @@ void amg_margo_instance_leave(margo_instance_id mid);
  * also for an inherited instance. False: no reference was dropped. */
 bool amg_margo_instance_unref_many(margo_instance_id mid);
 /* Drops a reference. The last reference passes to the finalization, which the
- * caller has to begin if `ret_begins`. False: the caller has no reference,
- * because the finalization owns the only one. */
+ * caller has to begin if `ret_begins`. False: nothing was dropped, because the
+ * only reference, if any, is that of the finalization. */
 bool amg_margo_instance_unref(margo_instance_id mid, bool *ret_begins);
 
-/* Records that finalization has begun, and owns one of the references. */
+/* Records that the finalization has begun, and that it owns a reference. */
 void amg_margo_refs_finalize(margo_instance_id mid);
 /* Drops the reference of the finalization. */
 void amg_margo_refs_finalized(margo_instance_id mid);

@@ -47,7 +47,7 @@ bool amg_margo_monitoring_open(
     if (wanted->initialize != NULL) {
         void *uargs = wanted->initialize(mid, wanted->uargs, config);
 
-        /* NULL is a failure of the default monitor, but not of others. */
+        /* NULL is a failure of the default monitor, not of other monitors. */
         if (uargs == NULL && wanted == margo_default_monitor)
             return false;
         monitoring->own.uargs = uargs;

@@ -32,8 +32,8 @@ static const struct amg_json_field config_fields[] = {
 };
 
 /* part_json() writes only the first two fields of a part, in Margo's order.
- * Of the others, "precision" is written once for both parts, by config_fields,
- * and amg_monitor_config_get() writes the rest. */
+ * Of the other fields, config_fields writes "precision" once for both parts,
+ * and amg_monitor_config_get() writes those that remain. */
 enum { TOLD_FIELDS = 2 };
 
 static const struct amg_json_field stats_fields[] = {

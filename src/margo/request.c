@@ -408,7 +408,7 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (rc != HG_SUCCESS) {
         if (req->is_kept)
             request_free(req);
-        amg_margo_operation_end(mid); /* others may now end the instance */
+        amg_margo_operation_end(mid); /* another thread may end the instance */
         return rc;
     }
     if (req->is_timed)
@@ -535,9 +535,9 @@ static void any_wait_woken(
         ABT_EVENTUAL_MEMORY_GET_HANDLE(&waiter->eventual), NULL);
 }
 
-/* Waits until a request is over, with one waiter for all. A request that occurs
- * twice becomes null in later elements, as a request wakes only once. False,
- * logged: another thread waits for a request. */
+/* Waits until a request is over, with one waiter for all requests. A request
+ * that occurs twice becomes null in later elements, since a request wakes the
+ * waiter only once. False, logged: another thread waits for a request. */
 static bool any_wait(size_t count, margo_request *reqs)
 {
     struct amg_margo_waiter waiter;

@@ -399,7 +399,7 @@ static void pools_write(margo_instance_id mid, FILE *file)
     }
 }
 
-/* Called like pools_write(). */
+/* Called between amg_margo_show_begin() and amg_margo_show_end(). */
 static void streams_write(margo_instance_id mid, FILE *file)
 {
     struct margo_xstream_info info;

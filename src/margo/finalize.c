@@ -330,7 +330,7 @@ static void streams_end(margo_instance_id mid)
         amg_margo_runtime_leave();
 }
 
-/* If there are no references, closes the instance, or waits for the closer. */
+/* If no reference is left, closes the instance or waits until it is closed. */
 static void close_if_unreferenced(margo_instance_id mid, bool ends_streams)
 {
     bool is_mine = false;

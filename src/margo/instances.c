@@ -167,7 +167,7 @@ static margo_instance_id instance_leave(margo_instance_id mid)
 
 /* Number of calls of ABT_finalize() that are due for ended instances. */
 static atomic_uint owed;
-static atomic_bool is_registered; /* with atexit() */
+static atomic_bool is_registered; /* atexit() and fork() functions are set */
 
 /* Called in a child of fork(), before fork() returns. */
 static void fork_child(void)

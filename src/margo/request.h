@@ -16,16 +16,16 @@ struct amg_margo_waiter {
     ABT_eventual_memory eventual;
     bool is_of_one;    /* a single request wakes the thread, once */
     atomic_uint woken; /* wakers so far; the first sets `eventual` */
-    /* Number of wakers that do not access this waiter again. The release
-     * increments pair with the acquire load of the waiting thread. */
+    /* Number of wakers that do not access this waiter again. The release writes
+     * of wakers pair with the acquire load of the waiting thread. */
     atomic_uint wakes;
 };
 
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
- * to margo_wait(); or by the operation, in a `c` form. Requests of the `i` and
- * `c` forms lie in the instance's pool, whose memory never holds anything but
- * requests. So margo_wait() recognises a request that was waited for before,
- * until the memory of that request is used for a new request. */
+ * (margo_iforward()) to margo_wait(); or by the operation, in a `c` form (which
+ * has a callback). Requests of both forms lie in the instance's pool, whose
+ * memory holds nothing but requests. So margo_wait() recognises a request that
+ * was waited for before, until a new request uses that request's memory. */
 struct margo_request_struct {
     /* The pool uses these two words of a free request, but not is_kept. */
     margo_request_type type;
@@ -100,8 +100,8 @@ static inline void amg_margo_request_disarm(struct margo_request_struct *req)
 void amg_margo_calls_cancel(margo_instance_id mid);
 void amg_margo_bulk_cancel(margo_instance_id mid);
 
-/* Open and close the instance's pool of requests; close gives the memory of the
- * pool back to the attic of requests, unless a request is in use. */
+/* Open and close the instance's pool of requests; close keeps the memory of the
+ * pool for requests of later instances, unless a request is in use. */
 void amg_margo_requests_open(margo_instance_id mid);
 void amg_margo_requests_close(margo_instance_id mid);
 

@@ -296,7 +296,7 @@ static hg_return_t call(struct amg_margo_handle *data,
     args->is_posted = rc == HG_SUCCESS;
     if (!args->is_over)
         return amg_margo_request_posted(form, req, rc);
-    amg_margo_operation_end(mid); /* another thread may end the instance */
+    amg_margo_operation_end(mid); /* the instance may end now */
     return rc;
 }
 

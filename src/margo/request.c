@@ -408,7 +408,7 @@ hg_return_t amg_margo_request_posted(const struct amg_margo_form *form,
     if (rc != HG_SUCCESS) {
         if (req->is_kept)
             request_free(req);
-        amg_margo_operation_end(mid); /* another thread may end the instance */
+        amg_margo_operation_end(mid); /* the instance may end now */
         return rc;
     }
     if (req->is_timed)

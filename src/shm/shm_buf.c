@@ -2,18 +2,18 @@
 /* Buffers of outgoing messages: msgbufs and blocks of the own segment, and heap
  * memory. A sent msgbuf or block is lent until the receiver returns the buffer.
  *
- * The user writes a message into a msgbuf or block. A message in a msgbuf that
- * cannot leave moves to the heap, and leaves later in cells or in a msgbuf. A
- * message waits only for resources that are held as follows:
+ * The user writes a message into a msgbuf or block. If a message in a msgbuf
+ * cannot leave, the message moves to the heap, and leaves later in cells or in
+ * a msgbuf. A message waits only for resources that are held as follows:
  *
  *   what      held by                          until
- *   msgbufs   writers; 32 streams of one-way   the post; a stream may wait for
- *             calls of a context               a credit
+ *   msgbufs   writers; per context, up to 32   the post, which may wait for a
+ *             messages of one-way calls        credit if the calls are one-way
  *             receivers: unread messages, and  the handler ends, which may take
  *             up to 16 per peer in handlers    minutes
  *   transit   receivers: unread messages       the receiver polls
- *   blocks    as msgbufs; also by messages     no message waits for a block
- *             that wait
+ *   blocks    writers, receivers, and          no message waits for a block
+ *             messages that wait
  *   cells     the ring of one receiver         the receiver polls
  *   credits   requests to one receiver         the receiver answers or releases
  *   slots     calls in flight, in their table  no wait: the post fails if full
@@ -25,8 +25,8 @@
  * receiver that does not poll gets only part of the stock. Messages of the
  * library itself (credits, refusals, ACKs, transfers) take no credit and one
  * cell, and a retry sends them before replies and requests. So each wait ends
- * when the receiver polls or its handlers end. For that, the receiver needs no
- * message that is queued here behind the waiting message.
+ * when the receiver polls or its handlers end, and the receiver can do both
+ * without the messages that are queued here behind the waiting message.
  *
  * The pages of a msgbuf or block are allocated at its first use. To use few
  * pages, the buffer freed last is used next, and returned buffers are reclaimed
@@ -187,7 +187,7 @@ static inline struct amg_shm_buf *buf_msgbuf_locked(
 }
 
 /* A transit msgbuf for a message that leaves to `peer` now. NULL: `peer` holds
- * no fewer transit msgbufs than are left, because no peer may exhaust them. */
+ * at least as many transit msgbufs as are left: no peer may take all. */
 static struct amg_shm_buf *transit_get_locked(
     struct amg_shm_domain *domain, const struct amg_shm_peer *peer)
 {

@@ -7,8 +7,8 @@
  * data creates a transfer, which polls move (shm_transfer.c).
  *
  * Transfer through the segment: the exposer copies between its memory and a
- * bounce buffer of the origin, when a message requests that. All values of the
- * message are checked before use: the buffer must be inside the segment. */
+ * bounce buffer of the origin, when a message of the origin requests the copy.
+ * The exposer checks all values of the message, such as the buffer's number. */
 #include "shm/shm_bulk.h"
 
 #include <errno.h>

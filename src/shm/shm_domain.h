@@ -7,7 +7,7 @@
  *     |      \-- links      our ring to each context of the peer, 1 claim each
  *     |-- inboxes           by context: the rings of its senders
  *     |      \-- inrings    a ring, and the peer that writes it
- *     \-- eps               by context, while it is open: uses its inbox
+ *     \-- eps               by context, one per open context: uses its inbox
  *
  * One lock guards the domain: peers, links, bufs, arrivals, operations while
  * they are posted. The lock is cheap for the first thread that takes the lock

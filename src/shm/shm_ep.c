@@ -134,7 +134,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
     amg_calls_watched_locked(&domain->calls);
 }
 
-/* Every LIVENESS_NS, checks whether the peers are alive, and answer. */
+/* At most once in LIVENESS_NS, looks for dead peers and for silent peers. */
 static void liveness_step_locked(struct amg_shm_ep *ep)
 {
     uint64_t now_ns = amg_clock_ns();
@@ -229,7 +229,7 @@ static void poll_disarm_locked(struct amg_shm_ep *ep)
         inbox->bytes_due -= (uint32_t)len;
 }
 
-/* Frees leaving rings, and moves transfers, if that is due. */
+/* Frees leaving rings and moves transfers, if their bits of `due` are set. */
 static void due_step_locked(struct amg_shm_ep *ep)
 {
     struct amg_shm_inbox *inbox = ep->inbox;
@@ -328,7 +328,7 @@ static void cpu_publish(struct amg_shm_ep *ep)
         cpu < 0 ? 0 : (uint32_t)cpu + 1, memory_order_relaxed);
 }
 
-/* Whether a poll would find work besides its rings now. */
+/* Retries deferred messages. True: a poll would find work besides its rings. */
 static bool ep_is_busy_locked(struct amg_shm_ep *ep)
 {
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);

@@ -21,8 +21,8 @@
  * owners do not take, and then checks that the path still leads to the file: so
  * two processes that clean cannot remove a segment created meanwhile. The name
  * of a doorbell has the incarnation of its segment. A doorbell is made after
- * its segment and removed before it: a doorbell without its segment is
- * stale. */
+ * its segment and removed before its segment: so a doorbell without its segment
+ * is stale. */
 #include "shm/shm_files.h"
 
 #include <dirent.h>
@@ -336,7 +336,7 @@ static bool file_clean(const char *file)
     return doorbell_is_stale(file) && unlink(path) == 0;
 }
 
-/* Removes stale doorbells, or all other stale files. Returns their number. */
+/* Removes stale doorbells, or all other stale files; returns how many files. */
 static unsigned folder_clean(DIR *folder, bool doorbells)
 {
     char prefix[AMG_SHM_PATH_CAP];

@@ -52,7 +52,7 @@ void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
     uint8_t context_id, char ret_path[AMG_SHM_PATH_CAP]);
 
 /* Removes the segment at `path` if its owner is certainly dead. True: `path` no
- * longer leads to it. Else `*ret_pid` is the owner's pid, or 0 if unknown. */
+ * longer leads to the segment. False: `*ret_pid` is the owner's pid, or 0. */
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Liveness of the owner of a segment of another pid namespace. */
@@ -71,7 +71,7 @@ int amg_shm_files_open_of(uint32_t pid, int fd, uint32_t kind);
 /* Removes the file at `path` if it is the file open as `fd`. */
 void amg_shm_files_remove(const char *path, int fd);
 
-/* Removes the files of all dead owners. Returns their number. */
+/* Removes the files of all dead owners. Returns the number of these files. */
 unsigned amg_shm_files_clean(void);
 
 /* Segment of a domain, own or of a peer (shm_region.c). */
@@ -87,8 +87,8 @@ struct amg_shm_region_params {
     const struct amg_area *area; /* NULL: none */
 };
 
-/* Creates the segment of this process. HG_ADDRINUSE: the chosen name belongs to
- * a living process; HG_INVALID_ARG: not a valid name; HG_NOMEM; HG_NA_ERROR. */
+/* Creates the segment of this process. HG_ADDRINUSE: a process that may be
+ * alive has the name; HG_INVALID_ARG: no valid name; HG_NOMEM; HG_NA_ERROR. */
 hg_return_t amg_shm_region_create(const struct amg_shm_region_params *params,
     struct amg_shm_region *ret_region);
 struct amg_shm_need;

@@ -4,8 +4,8 @@
  *
  * A poll reads the active rings only. The `poll_state` of an inactive ring
  * tells its writer to set the bit of the slot and an event of the context after
- * each write; so silent peers cost nothing. A prune leaves ACTIVE_MIN rings
- * active, because a message that needs an event takes 0.2 us more.
+ * each write; so silent peers cost nothing. A prune leaves at least ACTIVE_MIN
+ * rings active, because a message that needs an event takes 0.2 us more.
  *
  * Before a reader blocks, it fences all processes by membarrier, so as not to
  * miss a message of a POLLED ring (shm_ring.h). The membarrier interrupts

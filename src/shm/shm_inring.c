@@ -167,7 +167,7 @@ static hg_return_t slot_open_locked(struct amg_shm_inbox *inbox, uint32_t slot,
     return HG_SUCCESS;
 }
 
-/* Wakes the process that claimed the slot, found by its name in the ring. */
+/* Wakes the process that claimed the slot and wrote its name into the ring. */
 static void claimer_wake_locked(struct amg_shm_domain *domain, uint32_t slot)
 {
     const struct amg_shm_ring *shared = &domain->region.rings[slot];
@@ -285,7 +285,7 @@ static void slots_take_locked(struct amg_shm_inbox *inbox)
 
 /* Checks the claims whose ring is not open here: opens the rings of known peers
  * that closed or died, and frees the slots of senders that died before their
- * ring was opened. False: no memory. */
+ * ring was opened. False: no memory or no descriptor. */
 static bool claims_check_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_shm_domain *domain = inbox->domain;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Table of the memory that a process exposes: its entries, and the slots of the
- * peers that access them.
+ * peers that access the memory.
  *
  * The exposer trusts only its private records: the table in the segment is a
  * copy that every peer can write.
@@ -101,7 +101,7 @@ struct amg_shm_accessor *amg_shm_access_claim(struct amg_shm_key_table *table,
 
             if (!accessor_reserve(table, region, i))
                 return NULL;
-            if (pass == 1) /* all were taken: free the slots of the dead */
+            if (pass == 1) /* no slot was free: free the slots of the dead */
                 (void)accessor_reap(accessor, life);
             if (accessor_take(accessor, who)) {
                 amg_shm_end_raise(&table->accessor_end, i + 1);
@@ -128,7 +128,7 @@ void amg_shm_exposer_init(struct amg_shm_exposer *exposer,
     exposer->salt = salt;
     exposer->free = NO_RECORD;
     exposer->free_beyond = NO_RECORD;
-    exposer->list_end = 1; /* 0 is no list */
+    exposer->list_end = 1; /* in list_free, 0 means: no free list */
     atomic_store_explicit(&table->salt, salt, memory_order_relaxed);
     atomic_store_explicit(
         &table->magic, AMG_SHM_KEY_TABLE_MAGIC, memory_order_release);

@@ -10,21 +10,21 @@
  *    ^                                                      |
  *    +--------------- owner of the segment -----------------+
  *
- * The owner of the segment frees a claim that is LEAVING once it has read all
- * cells, and the claims of dead or refused senders (shm_inring.c). If
- * /dev/shm has no room for the ring, the sender frees its claim in MAKING.
- * A link without a slot behaves as if its ring were full: messages queue, and
- * each attempt to send a message first tries to claim a slot. New requests fail
- * while /dev/shm has no room for the ring.
+ * The owner of the segment frees a LEAVING claim after the owner has read all
+ * cells of the ring, or has refused the sender. The owner also frees the claims
+ * of dead senders (shm_inring.c). If /dev/shm has no room for the ring, the
+ * sender frees its claim in MAKING. A link without a slot behaves as if its
+ * ring were full: messages queue, and each attempt to send first tries to claim
+ * a slot. New requests fail while /dev/shm has no room for the ring.
  *
  * The doorbell of a context consists of its event bits and a FIFO that wakes a
  * blocked thread. Dekker: a thread that is about to block stores ASLEEP in
  * `sleep`, fences, and reads the events; a sender sets an event bit, fences,
- * and reads `sleep`. (Instead, the thread fences by membarrier if a ring is
- * POLLED: shm_ring.h.) Only the first sender that finds ASLEEP stores WOKEN and
- * writes one byte into the FIFO. A sender opens the FIFO before it stores
- * WOKEN: if the open fails, the sender tries again later, and other senders
- * still find ASLEEP.
+ * and reads `sleep`. (If a ring is POLLED, the thread that is about to block
+ * fences by membarrier, too: shm_ring.h.) Only the first sender that finds
+ * ASLEEP stores WOKEN and writes one byte into the FIFO. A sender opens the
+ * FIFO before it stores WOKEN: if the open fails, other senders still find
+ * ASLEEP.
  *
  * Unrelated processes can open a FIFO by its name or, where the segment has
  * lost its name (amg_shm_node_unname), through the owner's descriptor in /proc.
@@ -58,7 +58,7 @@ static bool is_asleep(const struct amg_shm_context *context)
                AMG_SHM_SLEEP_MASK) == AMG_SHM_ASLEEP;
 }
 
-/* If ASLEEP: stores WOKEN. True: this caller did, and must wake the owner. */
+/* If `sleep` is ASLEEP, stores WOKEN. True: the caller must wake the owner. */
 static bool sleeper_claim(struct amg_shm_context *context)
 {
     uint32_t sleep =
@@ -118,7 +118,7 @@ static void cannot_wake(
 
 /* Sets `events` at a context of a peer, and wakes the owner if it is blocked.
  * `*doorbell` is our end of the FIFO, opened here when first needed. False: the
- * wakeup failed; the caller tries again later. */
+ * wakeup failed, and the owner may still be blocked. */
 static bool context_raise(struct amg_shm_context *context,
     enum amg_shm_event events, struct amg_shm_peer *peer, uint8_t context_id,
     int *doorbell)
@@ -281,8 +281,8 @@ bool amg_shm_link_has_state_locked(
     return false;
 }
 
-/* Whether requests to the context are accepted: it is or was open, or the peer
- * has not opened any context yet, so that requests wait for it. */
+/* Whether a link to the context may be opened: the context is or was open, or
+ * the peer has opened no context yet and may still open this context. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {

@@ -18,8 +18,8 @@
  * (ulimit -n). Further peers have no pidfd; a further doorbell closes the
  * doorbell that was opened first. The library does not raise the soft limit.
  *
- * Memory per peer: about 600 bytes, and a ring of 5376 bytes for each context
- * of the peer that this process sends to, and for each own one it sends to. */
+ * Memory per peer: about 600 bytes, and a ring of 5376 bytes for each of its
+ * contexts that we send to, and for each of ours that the peer sends to. */
 #include "shm/shm_peer.h"
 
 #include <stdio.h>

@@ -165,7 +165,7 @@ static hg_return_t segment_map(int fd, uint64_t len, void **ret_base)
 }
 
 /* Names a file that has no name yet. HG_ADDRINUSE: the name belongs to process
- * `*ret_pid`, which lives; 0: unknown. */
+ * `*ret_pid` (0: unknown), which is not known to be dead. */
 static hg_return_t file_name(int fd, const char *name, uint32_t *ret_pid)
 {
     char path[AMG_SHM_PATH_CAP];
@@ -509,7 +509,7 @@ void amg_shm_region_fini(struct amg_shm_region *region)
     region->head = NULL;
 }
 
-/* Whether this process could map the segment if it had no name: the owner is in
+/* Whether this process could map the segment without its name: the owner is in
  * the same pid namespace, and its descriptors can be opened through /proc. */
 static bool region_is_open_to_us(
     const struct amg_shm_region *own, const struct amg_shm_region *other)

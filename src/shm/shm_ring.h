@@ -26,7 +26,7 @@
  *    16  48 the bytes, or struct amg_shm_out_of_line
  *
  *   cell that continues a message, 64 bytes
- *     0   4 seq, as above; written before the seq of the first cell
+ *     0   4 seq, its own number; written before the seq of the first cell
  *     4   4 not used: values of an earlier message
  *     8  56 bytes
  *
@@ -73,7 +73,7 @@ enum {
     AMG_SHM_MORE_MAX = 5, /* further cells of a message, at most */
     AMG_SHM_RUN = AMG_SHM_INLINE + AMG_SHM_MORE_MAX * AMG_SHM_MORE,
     AMG_SHM_REPORT = 16,   /* cells read between two stores of `consumed` */
-    AMG_SHM_AHEAD = 3,     /* from the next cell to the prefetched cell */
+    AMG_SHM_AHEAD = 3,     /* cells from the next to the prefetched cell */
     AMG_SHM_NAME_CAP = 64, /* of a segment, with the NUL */
 };
 
@@ -219,7 +219,7 @@ static inline struct amg_shm_cell *amg_shm_ring_cell(
 }
 
 /* Whether there is room for `cells` cells; reads `consumed` if `room` is too
- * small. A faulty reader may lower `consumed`: `room` never shrinks here. */
+ * small. If a faulty reader lowered `consumed`, `room` keeps its value. */
 static inline bool amg_shm_out_has_room(struct amg_shm_out *out, uint32_t cells)
 {
     uint32_t unread = 0;
@@ -293,7 +293,7 @@ static inline bool amg_shm_out_is_unread(const struct amg_shm_out *out)
 }
 
 /* Called after a push. Prefetches in a burst, which means that no poll was idle
- * since the push before. */
+ * since the previous push. */
 static inline void amg_shm_out_prefetch(
     struct amg_shm_out *out, uint32_t idle_polls)
 {
@@ -341,7 +341,7 @@ static inline void amg_shm_in_continue(
 }
 
 /* Advances by `cells` cells (fewer than AMG_SHM_REPORT), whose bytes are no
- * longer used. True: as for amg_shm_in_report(). */
+ * longer used. True: amg_shm_in_report() was called, and returned true. */
 static inline bool amg_shm_in_pop(struct amg_shm_in *in, uint32_t cells)
 {
     in->head += cells;

@@ -147,7 +147,7 @@ enum amg_shm_claim_state {
 
 /* A claim, from its lowest bit on: state (8 bits), the context that the claimer
  * sends to (8), whether the pid is of another pid namespace (1), how often the
- * slot was freed (15), and the pid of the claimer (32). By the last two, a
+ * slot was freed (15), and the pid of the claimer (32). By count and pid, a
  * claimer notices that the owner has freed the slot meanwhile, even if another
  * process, or the claimer itself, has claimed the slot again. */
 enum {

@@ -213,8 +213,8 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret)
     amg_shm_doorbell_self_locked(ep);
 }
 
-/* Ends a request that was sent to a closed context. The call keeps its slot: a
- * context that opens again first refuses the requests left in its rings. */
+/* Ends a request that was sent to a closed context. The call keeps its slot in
+ * the table of calls, because the peer may still answer with a refusal. */
 AMG_NOINLINE static void request_abandon_locked(
     struct amg_shm_domain *domain, uint32_t cookie)
 {

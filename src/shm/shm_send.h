@@ -39,7 +39,7 @@ void amg_shm_send_end_locked(struct amg_op *op, hg_return_t ret);
 void amg_shm_send_deferred_locked(struct amg_shm_domain *domain);
 
 /* Asks the peers to wake this process when there is room for its messages.
- * Before the caller blocks, it must fence and try again to send them. */
+ * Before the caller blocks, it must fence and retry the deferred messages. */
 void amg_shm_send_ask_for_room_locked(struct amg_shm_domain *domain);
 
 /* Whether polls retry a peer: a message to it waits, or a wakeup failed. */
@@ -99,8 +99,8 @@ struct amg_shm_buf *amg_shm_buf_heap_locked(
 /* Moves the bytes of a heap buf, whose message leaves now, to a buf with a
  * msgbuf; NULL: no msgbuf is left for the peer. May free idle peers. */
 struct amg_shm_buf *amg_shm_buf_to_msgbuf_locked(struct amg_shm_buf *buf);
-/* The buf in which a message waits. If `buf` has a msgbuf: a copy on the heap,
- * and `buf` stays the caller's; else (heap, block) `buf`. NULL: no memory. */
+/* The buf in which a message waits. For a msgbuf: a copy on the heap, and `buf`
+ * stays the caller's. For a block or heap memory: `buf`. NULL: no memory. */
 struct amg_shm_buf *amg_shm_buf_to_wait_locked(struct amg_shm_buf *buf);
 /* Asks all receivers to wake this process when they return a msgbuf. */
 void amg_shm_bufs_request_wake_locked(struct amg_shm_domain *domain);

@@ -320,7 +320,7 @@ static void transfer_end_locked(
         transfer_free_locked(transfer);
 }
 
-/* Copies as much as `*budget` allows. HG_AGAIN: there is more to copy;
+/* Makes one step of copying, within `*budget`. HG_AGAIN: more steps are needed;
  * HG_OPNOTSUPPORTED: only the peer can copy. */
 static hg_return_t transfer_copy(
     struct amg_shm_transfer *transfer, uint64_t *budget)

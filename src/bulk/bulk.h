@@ -27,7 +27,7 @@ struct hg_bulk {
     uint8_t flags;        /* HG_BULK_READ_ONLY, ...: what peers may do */
     bool is_local;        /* created by this process, not received */
     bool is_internal;     /* not counted as a handle of the program */
-    void *owned;          /* memory the library allocated for the segments */
+    void *owned;          /* memory of the segments, freed with the handle */
     void *eager;          /* copy of all bytes, received with the descriptor */
     struct amg_lock lock; /* guards the registration of a local handle */
     bool is_registered;

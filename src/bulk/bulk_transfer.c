@@ -45,7 +45,7 @@ struct hg_op_id {
     hg_return_t ret;
     struct amg_lock lock; /* guards both flags; unused if uncancellable */
     bool is_cancelled;
-    bool is_posted;     /* the driver has `op`: its step has not run */
+    bool is_posted;     /* the driver has `op`, whose step has not run */
     struct asked asked; /* unused in transfers of the library itself */
     struct amg_op op;
 };
@@ -196,7 +196,7 @@ static hg_return_t plan_check(const struct amg_transfer_plan *plan)
         (local->flags & local_needs) == 0) {
         AMG_LOG_ERROR("bulk",
             "a %s needs the origin's handle %s (it has flags %u) and the local "
-            "one %s (flags %u)",
+            "handle %s (flags %u)",
             is_pull ? "pull" : "push", is_pull ? "readable" : "writable",
             origin->flags, is_pull ? "writable" : "readable", local->flags);
         return HG_PERMISSION;
@@ -338,7 +338,7 @@ void amg_transfer_end(struct hg_op_id *transfer)
 
 /* A program may cancel the operation id of a transfer that has ended, without
  * effect. So ids are numbers that are never reused, and a map of the process
- * has the ids of the transfers whose callback has not run. */
+ * has the ids of the transfers whose callback has not begun. */
 
 static struct amg_lock ids_lock AMG_LOCK_KEPT; /* guards ids and ids_last */
 static struct amg_map ids;                     /* id -> struct asked */
@@ -494,7 +494,7 @@ hg_return_t HG_Bulk_cancel(hg_op_id_t op_id)
     if (!AMG_GIVEN(op_id))
         return HG_INVALID_ARG;
     /* NOTE(not a leaf): the lock keeps the transfer from ending between the
-     * look-up and the call; transfer and driver locks come after it. */
+     * look-up and the call. Order of locks: ids_lock, transfer's, driver's. */
     amg_lock_lock(&ids_lock);
     asked = amg_map_get(&ids, (uint64_t)(uintptr_t)op_id);
     if (asked != NULL)

@@ -12,7 +12,7 @@
  *   HG_CRC64  42f0e1eba9ea3693    ECMA-182              6c40df5f0b497347
  *
  * zlib computes the CRC32, the checksum of arguments, which may be long. The
- * functions below compute the others half a byte at a time, by small tables. */
+ * functions below compute CRC16 and CRC64 half a byte at a time, by tables. */
 
 static const uint16_t checksum_table16[16] = {0x0000, 0x8bb7, 0x9cd9, 0x176e,
     0xb205, 0x39b2, 0x2edc, 0xa56b, 0xefbd, 0x640a, 0x7364, 0xf8d3, 0x5db8,

@@ -62,7 +62,7 @@ enum {
 enum amg_header_flags {
     AMG_HEADER_MORE = 1,     /* the receiver must fetch the arguments */
     AMG_HEADER_ONE_WAY = 2,  /* no output is expected; a reply only with MORE */
-    AMG_HEADER_ACK = 4,      /* long reply fetched; if two-way: a probe */
+    AMG_HEADER_ACK = 4,      /* long reply fetched; without ONE_WAY: a probe */
     AMG_HEADER_SUMMED = 8,   /* the arguments have a checksum */
     AMG_HEADER_SEVERAL = 16, /* the arguments are records (wire/records.h) */
     AMG_HEADER_FLAGS_ALL = 31, /* other bits are for later versions */

@@ -26,7 +26,7 @@ static hg_size_t proc_left(const struct hg_proc *proc)
     return proc_size(proc) - amg_proc_used(proc);
 }
 
-/* Allocates at least `*size` bytes; `*size` becomes their number. */
+/* Allocates at least `*size` bytes; `*size` becomes the number allocated. */
 static void *extra_alloc(struct hg_proc *proc, hg_size_t *size)
 {
     void *extra = NULL;

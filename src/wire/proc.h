@@ -48,8 +48,8 @@ struct hg_proc {
     bool was_asked_room; /* a type has asked for size or place */
 };
 
-/* Sets the cursor and the end of the buffer. The end is NULL, so that the
- * inline procs do not use the buffer, for a checksum or for HG_FREE. */
+/* Sets the cursor and the end of the buffer. If the proc has a checksum, or for
+ * HG_FREE, the end is NULL, so that the inline procs do not use the buffer. */
 static inline void amg_proc_aim(struct hg_proc *proc, char *pos, char *limit)
 {
     proc->at.pos = pos;
@@ -87,7 +87,7 @@ static inline hg_size_t amg_proc_used(const struct hg_proc *proc)
 }
 
 /* Notes in `was_short` whether the next encoding of this type may begin in a
- * short buffer: this one `fits`, and did not ask for size or place. */
+ * short buffer: yes if this encoding `fits` and asked for no size or place. */
 static inline void amg_proc_note_short(
     const struct hg_proc *proc, bool fits, atomic_bool *was_short)
 {

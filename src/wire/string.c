@@ -73,9 +73,9 @@ char *hg_string_object_swap(hg_string_object_t *string, char *s)
     return before;
 }
 
-/* A received length must not exceed the bytes left, so no more memory than the
- * message has is allocated. The last character becomes NUL. The receiver owns a
- * decoded string, whatever `is_owned` the sender wrote. */
+/* A received length must not exceed the bytes left in the message, so decoding
+ * never allocates more than the message has. The last character becomes NUL.
+ * The receiver owns a decoded string, whatever `is_owned` the sender wrote. */
 
 static hg_return_t string_encode(
     hg_proc_t proc, char *s, uint8_t is_const, uint8_t is_owned)

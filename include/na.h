@@ -4,7 +4,7 @@
  *
  * An NA class is for programs that were written for Mercury's network layer,
  * and for programs that open one HG class after another over the same
- * transports. It offers addresses, but no messages, so the rest of that layer
+ * transports. An NA class offers addresses, but no messages, so the rest of NA
  * is not declared here. Only one HG class at a time may use an NA class. */
 #ifndef NA_H
 #define NA_H
@@ -104,7 +104,7 @@ NA_PUBLIC na_class_t *NA_Initialize(const char *info_string, bool listen);
  * The traffic class of `struct na_init_info` is not read.
  *
  * @param info_string   [in]  the transport; as for HG_Init_opt2()
- * @param listen        [in]  true: HG classes over it receive calls
+ * @param listen        [in]  true: HG classes over the result receive calls
  * @param na_init_info  [in]  NULL: defaults
  * Owns:      the caller owns the result; NA_Finalize() frees it. The options
  *            may be reused when the call returns.
@@ -122,7 +122,7 @@ NA_PUBLIC na_class_t *NA_Initialize_opt(const char *info_string, bool listen,
  * For transports, MPI and threads see HG_Init_opt2().
  *
  * @param info_string   [in]  the transport; as for HG_Init_opt2()
- * @param listen        [in]  true: HG classes over it receive calls
+ * @param listen        [in]  true: HG classes over the result receive calls
  * @param version       [in]  NA_VERSION(major, minor) that the options were
  *                            written for; not read when they are NULL
  * @param na_init_info  [in]  NULL: defaults

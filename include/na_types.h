@@ -140,13 +140,13 @@ struct na_init_info {
      * jobs, and users on a host, and addresses of other jobs are refused. */
     const char *auth_key;
     /* Bytes of the longest request and of the longest reply; 0: default
-     * (AMALGAM_MESSAGE_BYTES). The larger of the two values is used for both,
-     * within the limits of the transport; over MPI the ranks use the smallest.
-     * All transports; HG_Class_get_input_eager_size() depends on this value. */
+     * (AMALGAM_MESSAGE_BYTES). All transports use the larger of the two values
+     * for both, within their limits. The ranks of an MPI class use the smallest
+     * value of all ranks; see HG_Class_get_input_eager_size(). */
     size_t max_unexpected_size;
     size_t max_expected_size;
-    /* NA_NO_BLOCK: progress never sleeps, and no descriptor exists to wait on;
-     * all transports; over libfabric the provider has no descriptor, either.
+    /* NA_NO_BLOCK: over all transports, progress never sleeps, and there is no
+     * descriptor to wait on; a libfabric provider opens no descriptor, either.
      * NA_NO_RETRY has no effect: the library queues a message that a transport
      * cannot take at once. */
     uint8_t progress_mode;
@@ -154,17 +154,17 @@ struct na_init_info {
      * are requirements, other values leave the choice to the provider. Without
      * effect over self, shared memory and MPI, each of which has one kind. */
     enum na_addr_format addr_format;
-    /* Number of contexts, with ids from 0 on; 0 means 1. All transports. Over
-     * libfabric all contexts share one endpoint, since some NICs have few. */
+    /* Number of contexts, with ids from 0 on, over all transports; 0 means 1.
+     * Contexts over libfabric share one endpoint: some NICs have only few. */
     uint8_t max_contexts;
     /* NA_THREAD_MODE_*, a promise; 0: any thread. Without effect: over MPI the
-     * level of MPI_Init_thread() decides, over others any thread may call. */
+     * level of MPI_Init_thread() decides, else any thread may make calls. */
     uint8_t thread_mode;
-    /* Device memory will be exposed. Without effect: only host memory can be,
-     * see HG_Bulk_create_attr(). */
+    /* Device memory will be exposed. Without effect: HG_Bulk_create_attr()
+     * exposes host memory only. */
     bool request_mem_device;
     /* Requested quality of service of the network; since 5.0. Without effect
-     * over all transports. */
+     * over any transport. */
     enum na_traffic_class traffic_class;
 };
 

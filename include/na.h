@@ -147,7 +147,7 @@ NA_PUBLIC na_class_t *NA_Initialize_opt2(const char *info_string, bool listen,
  * Errors:    NA_INVALID_ARG na_class is NULL
  *            NA_BUSY        an HG class still uses the NA class, or addresses
  *                           are left; nothing was done: free them, call again
- *            NA_TIMEOUT     the wait was given up, as with HG_Finalize()
+ *            NA_TIMEOUT     the call gave up the wait, as HG_Finalize() does
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.

@@ -3,7 +3,7 @@
  *
  * There are two ways. The first transfer with a peer finds which ways work:
  *
- *   direct  memory of the peer's area, which is mapped here: plain copies
+ *   direct  the peer's area (memory of its library), mapped here: plain copies
  *   cma     any memory, by process_vm_readv() and process_vm_writev()
  *
  * Both ways need the same pid namespace. The area is mapped through the peer's

@@ -527,9 +527,9 @@ static AMG_INLINE bool message_next_locked(struct amg_shm_ep *ep,
     return true;
 }
 
-/* Takes a cell of a transfer: its credits under the lock, and then its message
- * without the lock, because the function for the message may copy 64 KiB. The
- * lock of a closed inbox stays held. False: not a cell of a transfer. */
+/* Takes a cell of a transfer: its credits under the lock, and then its message,
+ * which may cause a copy of 64 KiB, without the lock. For a closed context, the
+ * lock stays held: it guards the inbox. False: not a cell of a transfer. */
 AMG_NOINLINE static bool transfer_cell_take_locked(
     struct amg_shm_ep *ep, struct amg_shm_inring *ring)
 {

@@ -8,9 +8,9 @@
  *
  * The ranks of a node know each other's names and incarnations from the start
  * (amg_shm_node_join). A rank is UNMET until this process first sends to the
- * rank or receives from it: only then this process maps its segment and opens
- * its pidfd. If the mapping fails, the message ends with an error, and the next
- * message tries again: no other route leads to a rank of the node.
+ * rank or receives from it: only then this process maps the rank's segment and
+ * opens a pidfd. If the mapping fails, the message ends with an error, and the
+ * next message tries again: no other route leads to a rank of the node.
  *
  * Descriptors per peer: a pidfd from the first contact on, and the doorbell of
  * each context that this process found blocked. A domain has at most 256 pidfds

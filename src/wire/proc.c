@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "wire/header.h"
 
-/* Received lengths are not trusted: a decoding never leaves its buffer. Only
- * extra_grow() provides more bytes, and its callers refuse a decoding. */
+/* Received lengths are not trusted: a decoding never leaves its buffer. Only an
+ * encoding gets more bytes: by extra_grow(), or in place of a short buffer. */
 
 /* An extra buffer of the heap consists of whole pages, so that it can be
  * exposed directly. 4096 is the page size of x86-64. */

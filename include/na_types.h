@@ -25,7 +25,7 @@ typedef uint32_t na_tag_t;
 #define NA_TAG_MAX        UINT32_MAX
 #define NA_CONTEXT_ID_MAX UINT8_MAX
 
-/* The longest time-out that means "a long time", in milliseconds (1 hour). */
+/* A time-out for programs that wait long: 1 hour, in milliseconds. */
 #define NA_MAX_IDLE_TIME (3600 * 1000)
 
 /* Return codes, equal to the first 24 values of hg_return_t. A program that

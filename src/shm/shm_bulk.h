@@ -162,8 +162,8 @@ static inline struct amg_shm_transfer *amg_shm_transfer_of(
     return amg_container_of(link, struct amg_shm_transfer, link);
 }
 
-/* Limit of the bytes that one poll copies: about 0.1 ms, while messages wait.
- * Each of several runs counts as more than its bytes, see shm_copy.c. */
+/* Limit of the bytes that one poll copies, in about 0.1 ms; messages wait until
+ * then. Each of several runs counts as more than its bytes (shm_copy.c). */
 enum { AMG_SHM_POLL_LEN = 1 << 20 };
 
 static inline char *amg_shm_bounce_buf(

@@ -7,12 +7,12 @@
  * each write; so silent peers cost nothing. A prune leaves at least ACTIVE_MIN
  * rings active, because a message that needs an event takes 0.2 us more.
  *
- * Before a reader blocks, it fences all processes by membarrier, so as not to
- * miss a message of a POLLED ring (shm_ring.h). The membarrier interrupts
- * processes that are just waking, and adds 5 us and more to a call between two
- * processes that block. So the first message after a wait only activates its
- * ring, and the second sets POLLED: a reader that blocks again in between needs
- * no membarrier. Model: tests/models/shm_ring.pml. */
+ * A reader with a POLLED ring fences all processes by membarrier before it
+ * blocks, to miss no message (shm_ring.h). The membarrier interrupts processes
+ * that are just waking, and adds 5 us and more to a call between two processes
+ * that block. So at the first message after a wait, the reader only activates
+ * the ring, and at the second it stores POLLED: a reader that blocks in between
+ * needs no membarrier. Model: tests/models/shm_ring.pml. */
 #include "shm/shm_inbox.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Table of the memory that a process exposes: its entries, and the slots of the
  * peers that access the memory.
  *
- * The exposer trusts only its private records: the table in the segment is a
- * copy that every peer can write.
+ * The exposer checks accesses and copies by its private records only, because
+ * every peer can write to the table in the segment.
  *
  * To remove memory, the exposer closes the entry, waits until the accesses of
  * its own threads and of living peers have ended, and then frees the record. */

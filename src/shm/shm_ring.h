@@ -127,8 +127,8 @@ struct amg_shm_cell {
 
 enum amg_shm_poll_state {
     AMG_SHM_UNSEEN,  /* the reader has not opened the ring yet */
-    AMG_SHM_DORMANT, /* the reader reads the ring only after an event */
-    AMG_SHM_POLLED,  /* the reader reads the ring in every poll */
+    AMG_SHM_DORMANT, /* the writer must set an event after each message */
+    AMG_SHM_POLLED,  /* no events: every poll of the reader reads the ring */
     AMG_SHM_CLOSED,  /* the context is closed; replies are still read */
     AMG_SHM_REFUSED, /* the reader refused the writer: never reads the ring */
 };

@@ -16,8 +16,8 @@
  *                   260 KiB      8              msgbuf
  *
  * The keys and each later part begin on a page of their own. The parts before
- * the keys are small: in a segment with few contexts, a sender touches only the
- * first page of these parts, and its own ring. The file has its full length
+ * the keys are small: with few contexts and few senders, a sender touches only
+ * the first page of these parts, and its own ring. The file has its full length
  * from the start, but no memory: pages are reserved before their first use,
  * because a write to a page that /dev/shm has no room for raises SIGBUS. The
  * head holds the offsets. A process that maps a segment checks the head once,

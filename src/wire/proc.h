@@ -30,7 +30,7 @@ struct amg_proc_memory {
 /* Owned by its creator, or by the struct that embeds it; used by one thread at
  * a time. */
 struct hg_proc {
-    struct hg_proc_cursor at; /* first, where the inline procs expect it */
+    struct hg_proc_cursor at; /* first member, for the inline procs */
     hg_proc_hash_t hash;
     uint64_t sum; /* checksum of the bytes so far, unless HG_NOHASH */
     char *buf;    /* the given buffer: the caller's */

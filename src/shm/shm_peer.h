@@ -106,10 +106,10 @@ bool amg_shm_link_has_state_locked(
 /* Releases the claims of all links. */
 void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 
-/* Opens the link to a context. HG_NOENTRY: the peer will not open that context;
- * HG_HOSTUNREACH: the peer has closed, is GONE now, and was freed if it had no
- * references; HG_NOMEM. If no slot is free, or /dev/shm lacks room, the link
- * has no slot, and messages to the context wait. */
+/* Opens the link to a context. HG_NOENTRY: the id is too large, or the peer has
+ * opened contexts, but never this context; HG_HOSTUNREACH: the peer has closed,
+ * is GONE now, and was freed if it had no references; HG_NOMEM. If no slot is
+ * free or /dev/shm lacks room, the link has no slot, and its messages wait. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 

@@ -129,7 +129,7 @@ struct amg_class_plan {
  * are not atomic, but for data_free, are constant while the class is open. */
 struct hg_class {
     struct amg_link kept; /* in the attic, once destroyed */
-    /* Written by class.c and by inherit.c; checks of other threads read it. */
+    /* Written by class.c and by inherit.c; read by the checks of any thread. */
     _Atomic(enum amg_class_state) state;
     /* Held while a report is composed; guards every `is_reported`. A report may
      * look at a class that is being closed: so a class that reuses the memory
@@ -143,7 +143,7 @@ struct hg_class {
     struct amg_route_map *route_map; /* NULL: the main route reaches all */
     void (*route_map_free)(hg_class_t *);
     /* amg_node_ops.joined, which contexts call while other ranks may still be
-     * opening the class; NULL: the ranks do not need that. */
+     * opening the class; NULL: the ranks need no such calls. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* Knows the ranks of the main route; NULL: the peers are no ranks. */
     const struct amg_node_ops *ranks;
@@ -213,8 +213,8 @@ hg_return_t amg_class_add_route(hg_class_t *cls, enum amg_route route,
 /* Closes the domain of a route, if any; nothing of the domain is in use. */
 void amg_class_remove_route(hg_class_t *cls, enum amg_route route);
 
-/* Closes a class, of which the user holds no object any more, and for which
- * amg_class_quiesce() has ended, unless the class borrows its domains. */
+/* Closes a class, of which the user holds no object any more. If the class owns
+ * its domains, amg_class_quiesce() has returned a code other than HG_AGAIN. */
 void amg_class_close(hg_class_t *cls);
 
 void amg_class_set_state(hg_class_t *cls, enum amg_class_state next);

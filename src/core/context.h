@@ -31,8 +31,8 @@ struct amg_context_ops {
         hg_context_t *context, unsigned route, struct amg_arrival *arrival);
     /* Periodic check; called at the time that amg_context_look_at() set. */
     void (*look)(hg_context_t *context, uint64_t now_ns);
-    /* Sends the messages of `unsent` that can leave; with `is_final` the others
-     * wait in the drivers, in order. HG_NOMEM: a message stays unsent. */
+    /* Sends the messages of `unsent` that can leave; if `is_final`, queues all
+     * other messages in the drivers. HG_NOMEM: a message stays unsent. */
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
     /* Adds to the report how many calls wait, and for what. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
@@ -48,7 +48,7 @@ struct amg_context_rare {
     unsigned skipped;      /* polls since the endpoint was last checked */
     unsigned quiet;        /* checks in a row that found nothing */
     bool is_user_bound;    /* library threads skip the route. Constant */
-    atomic_bool is_wanted; /* something was posted; a hint, so relaxed */
+    atomic_bool is_wanted; /* the next poll must check; a hint, so relaxed */
 };
 
 /* Threads that run incoming requests and their follow-up callbacks. */
@@ -60,7 +60,7 @@ enum amg_serve {
 /* Owned by the user between HG_Context_create() and HG_Context_destroy(). */
 struct hg_context {
     /* Results of a poll by the progress owner; empty between polls. First
-     * member: a poll adds no offset, and the attic uses these bytes later. */
+     * member, so that a poll adds no offset; the attic later uses its bytes. */
     struct amg_events events;
     hg_class_t *cls;     /* NULL: destroyed, or inherited */
     hg_class_t *parents; /* inherited: class of the parent; else NULL */
@@ -72,8 +72,8 @@ struct hg_context {
     /* Endpoints that every poll checks, then NULL: those of the first routes of
      * `open`, in that order. Constant. */
     struct amg_ep *hot[AMG_ROUTE_COUNT + 1];
-    /* Routes whose endpoints hold messages for further calls until a poll, and
-     * the counters of these messages; NULL ends the counters. Constant. */
+    /* Routes whose endpoints hold messages back until a poll, so that further
+     * calls share them; the counts of such messages, then NULL. Constant. */
     unsigned keeping[AMG_ROUTE_COUNT];
     const atomic_uint *keeps[AMG_ROUTE_COUNT + 1];
     struct amg_context_rare rare;
@@ -121,8 +121,8 @@ struct hg_context {
      * thread that will block stores `waiting`, fences, reads `unsent`: so the
      * sender or that thread sends the message at once. */
     atomic_uint unsent;
-    /* A thread that makes progress, or has run a callback, runs `ops.look` from
-     * this time on; see amg_context_look_at(). A hint, so relaxed. */
+    /* From this time on, a thread that makes progress or runs callbacks calls
+     * `ops.look`, once. A hint, so relaxed. */
     atomic_uint_fast64_t look_ns;
     void *data; /* user data */
     void (*data_free)(void *);
@@ -310,7 +310,7 @@ static inline hg_return_t amg_context_send_before(hg_context_t *context)
                : context->ops.send_unsent(context, true);
 }
 
-/* Do endpoints hold messages for further calls? */
+/* Do endpoints hold messages back, for further calls to share? */
 static inline bool amg_context_keeps(const hg_context_t *context)
 {
     for (unsigned i = 0; context->keeps[i] != NULL; i++)

@@ -50,7 +50,7 @@ struct amg_cq_waiter {
     bool runs_all;        /* runs every entry, not only incoming calls */
 };
 
-/* Part of a queue, whose lock guards all members. */
+/* The waiters of a queue; the lock of the queue guards all members. */
 struct amg_cq_waiters {
     /* The lowest bits: one for each doorbell that a thread is about to block
      * on. Above: the number of threads in each list, in 30 bits each, enough
@@ -80,7 +80,7 @@ struct amg_cq {
     /* Number of entries. Its release store in push pairs with the acquire load
      * of threads that check before they take the lock. */
     atomic_uint count;
-    struct amg_cq_waiters waiters; /* unused in a queue without waiters */
+    struct amg_cq_waiters waiters; /* unused in `incoming` of a context */
 };
 
 void amg_cq_init(struct amg_cq *cq);
@@ -261,7 +261,7 @@ static inline bool amg_cq_is_heeded(const struct amg_cq *cq)
                (AMG_WAITING_TO_OWN | 1u << AMG_CQ_OWNER)) != 0;
 }
 
-/* Does a thread in the list wait to own? Sequentially consistent, as such a
+/* Does a thread in the list wait to own? The load is seq_cst, because a waiting
  * thread enters the list before it tries to own (core/cq.c). */
 static inline bool amg_cq_is_awaited(const struct amg_cq *cq)
 {

@@ -5,18 +5,18 @@
  * shares segments, descriptors and connections with the parent: a use of such
  * an object by the child would act in the parent's name, and an object that
  * another thread was changing during fork() is half changed in the child. So
- * the child uses no inherited object. fork() itself marks all objects here,
- * before it returns in the child: each class by its state, each context by a
- * NULL `cls`. The checks of every public call refuse marked objects from then
- * on, at no cost for the parent. A call that ends an inherited object succeeds
- * and does nothing: the memory of the object is shared with the parent until a
- * process writes it, and is never freed in the child.
+ * the child uses no inherited object. A fork handler of this file marks the
+ * objects before fork() returns in the child: each class by its state, each
+ * context by a NULL `cls`. From then on the checks of every public call refuse
+ * marked objects, at no cost for the parent. A call that ends such an object
+ * succeeds and does nothing: the memory of the object is shared with the parent
+ * until a process writes it, and is never freed in the child.
  *
  * fork() holds the lock of the list while the kernel copies the memory, so the
- * child sees all classes. It also holds the locks of data that classes share
- * (AMG_LOCK_KEPT): the child needs them to open classes of its own. The child
- * takes no other lock that another thread may have held. Memory for bulk
- * transfers, which is a shared mapping, becomes private to the child.
+ * child sees all classes. fork() also holds the locks of data that classes
+ * share (AMG_LOCK_KEPT): the child needs that data to open classes of its own.
+ * The child takes no other lock that another thread may have held. Memory for
+ * bulk transfers, which is a shared mapping, becomes private to the child.
  *
  * Classes that the child opens afterwards are its own. */
 #include <pthread.h>

@@ -14,17 +14,17 @@
 #include "mercury_context.h"
 
 /* A poll of MPI takes 125 ns, all other polling 16 ns (two ranks, ch4:ucx). So
- * beside shared memory MPI is the rare endpoint: every poll checks MPI only
- * while MPI has traffic, from a post or an event until RARE_AFTER checks in a
- * row found nothing (about a millisecond); after that, one poll in RARE_EVERY.
- * So the answer of a call that takes longer may be found RARE_EVERY polls late,
- * less than a microsecond. If libfabric leads to the ranks of other nodes, and
- * MPI to no peer, then libfabric is the rare endpoint, and no poll checks MPI,
- * which progresses while ranks open the class (amg_node_ops.joined) and close
- * it (amg_class_quiesce()). */
+ * beside shared memory MPI is the rare endpoint: every poll checks MPI from a
+ * post or an event until RARE_AFTER checks in a row found nothing (about a
+ * millisecond); after that, one poll in RARE_EVERY checks MPI. So the answer of
+ * a call that takes longer may be found RARE_EVERY polls late, less than a
+ * microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
+ * peer, then libfabric is the rare endpoint, and no poll checks MPI: MPI makes
+ * progress only while ranks open the class (amg_node_ops.joined) or close it
+ * (amg_class_quiesce()). */
 
 enum {
-    POLL_MAX = 128,    /* events of a poll, which delay HG_Trigger() by 30 us */
+    POLL_MAX = 128,    /* events of a poll; 128 delay HG_Trigger() by 30 us */
     RARE_AFTER = 4096, /* polls of the rare endpoint without event */
     RARE_EVERY = 16,   /* without traffic, a poll takes 8 ns more on average */
 };
@@ -127,8 +127,8 @@ bool amg_progress_poll(hg_context_t *context)
 /* The owner, a single thread, makes progress in a context; other threads wait
  * in a list of the completion queue until an entry is queued or the owner
  * leaves. core/wait_policy.c decides what the owner does between two polls, by
- * the time since the last event or post (the quiet time), even if that was in
- * an earlier call: so a program that waits for 1 ms at a time sleeps, too.
+ * the time since the last event or post (the quiet time), which may have begun
+ * in an earlier call: so a program that waits for 1 ms at a time sleeps, too.
  *
  * An owner that polls on the core of a peer keeps that peer from sending. So
  * after some empty polls the owner asks its drivers whether a peer shares its
@@ -204,7 +204,7 @@ AMG_NOINLINE static void ran_tell(hg_context_t *context)
         atomic_fetch_add_explicit(&context->ran, 1u, memory_order_seq_cst);
     struct seen *mine = &seen[context->serial % SEEN];
 
-    /* Counts of other threads, if not seen yet, stay news for this thread. */
+    /* Changes of `ran` that this thread has not seen yet stay news. */
     if (before == (mine->serial == context->serial ? mine->ran : 0)) {
         mine->serial = context->serial;
         mine->ran = before + 1u;
@@ -383,9 +383,9 @@ AMG_NOINLINE static hg_return_t owner_found(
     return HG_SUCCESS;
 }
 
-/* Becomes the owner, if possible. Spins if there is a progress thread, which
- * leaves as soon as it sees a waiter: faster than a sleep, unless cores are
- * oversubscribed. */
+/* Becomes the owner, if possible. Spins if there is a progress thread, because
+ * that thread gives up ownership as soon as it sees a waiter: then a spin ends
+ * earlier than a sleep, unless cores are oversubscribed. */
 static bool own_soon(hg_context_t *context)
 {
     const struct amg_placement *placement =
@@ -401,8 +401,8 @@ static bool own_soon(hg_context_t *context)
     return true;
 }
 
-/* By a thread that found an owner: waits in the list until a callback is due,
- * the thread becomes the owner, or the time is reached; see core/cq.c. */
+/* By a thread that found an owner: waits in the list until a callback is due or
+ * has run, the thread becomes owner, or the time is reached; see core/cq.c. */
 AMG_NOINLINE static hg_return_t waiter_wait(
     hg_context_t *context, unsigned timeout_ms)
 {
@@ -420,7 +420,7 @@ AMG_NOINLINE static hg_return_t waiter_wait(
     amg_cq_leave(&context->cq, AMG_WAITS_TO_OWN, &waiter);
     if (is_owner)
         return owner_progress(context, timeout_ms, deadline_ns);
-    if (amg_progress_own(context)) /* no owner: hands over */
+    if (amg_progress_own(context)) /* only to hand over */
         amg_progress_disown(context);
     /* Wakes the next waiter for entries that this thread will not take. */
     if (amg_cq_count(&context->cq) > is_due)
@@ -582,7 +582,7 @@ AMG_NOINLINE static unsigned entries_await(
     return count;
 }
 
-/* Sends what endpoints hold for further calls, by a poll, if no owner polls. */
+/* Sends, by a poll, the messages that endpoints hold back for further calls. */
 AMG_NOINLINE static void kept_send(hg_context_t *context)
 {
     if (amg_context_has_due(context) || !amg_progress_own(context))

@@ -5,8 +5,8 @@
  * the program left open. A rank knows the idle cores outside its own binding
  * only if the ranks of a node have exchanged their bindings. Otherwise a
  * requested thread stays in the binding of its rank, unless its core is named.
- * With `caller`, or `auto` and unknown bindings, calls of the application make
- * progress, without the machine description: its load takes milliseconds. */
+ * With `caller`, or with `auto` and unknown bindings, application calls make
+ * progress, and no machine description is loaded, which takes milliseconds. */
 #include "core/progress_config.h"
 
 #include <stdatomic.h>
@@ -173,7 +173,7 @@ void amg_progress_config_borrow(
     config->has_strangers = owner->has_strangers;
 }
 
-/* Warns, once, that no thread of the library may progress all routes. */
+/* Warns, once, that threads of the library may not progress the MPI route. */
 static void bound_warn(const struct amg_progress_config *config)
 {
     static atomic_bool warned;
@@ -245,7 +245,7 @@ static bool node_is_crowded(const struct amg_progress_config *config)
     return threads > amg_cpuset_count(&all);
 }
 
-/* Is this rank unbound, on a node that may have unknown processes? */
+/* Is rank `self` unbound, on a node that may have unknown processes? */
 static bool is_unbound_among_unknown(
     const struct amg_progress_config *config, uint32_t self)
 {

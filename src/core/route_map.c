@@ -10,9 +10,9 @@
  * compared.
  *
  * The driver of shared memory knows the ranks of this node; the addresses of
- * the other ranks are in a table that the ranks of a node share. So all
- * processes find the same route to a rank, whenever they first look. A peer is
- * created when this process first calls the rank, or first receives from it.
+ * the other ranks are in a table that the ranks of a node share. So the route
+ * to a rank does not depend on the time of the first call. A peer is created
+ * when this process first calls the rank, or first receives from the rank.
  * The map then keeps the peer, with its rank, until the class closes: an
  * address that is freed and made again needs no new connection, and the rank of
  * a sender is not searched in the table again.

@@ -75,9 +75,9 @@ static inline const struct amg_rank_record *amg_rank_record_of(
 
 /* The functions below: any thread; accept a class without a map. */
 
-/* Finds the route by which calls go to the process of `main_peer`, and its peer
- * there, with a reference. HG_NOENTRY: they go by the main route; HG_NOMEM; or
- * the error with which the driver refused the address in the table. */
+/* Finds the route by which calls go to the process of `main_peer`, and the peer
+ * of this route, with a reference. HG_NOENTRY: the calls go by the main route;
+ * HG_NOMEM; or the error with which the driver refused the table's address. */
 hg_return_t amg_route_map_find(const hg_class_t *cls,
     struct amg_peer *main_peer, unsigned *ret_route,
     struct amg_peer **ret_peer);

@@ -2,13 +2,13 @@
 /* Standby: a thread makes progress while callers do not. Model:
  * tests/models/waiters.pml.
  *
- * The thread owns the context only while it polls. Before it blocks it arms its
- * doorbell at all event sources and gives up ownership, so that a waiting
- * caller takes over at once. The first poll of a caller disarms the sources,
- * and the caller wakes the thread when it leaves: its only system call. The
- * woken thread stands by, in short naps on a shared core, spinning on a core of
- * its own, and reads from context->turns whether callers still make progress.
- * After a time without a caller, the thread takes over.
+ * The thread owns the context only while it polls. Before the thread blocks, it
+ * arms its doorbell at all event sources and gives up ownership, so that a
+ * waiting caller takes over at once. The first poll of a caller disarms the
+ * sources; so the caller, when it gives up ownership, wakes the thread, by a
+ * system call. The woken thread stands by: it naps on a shared core, spins on a
+ * core of its own, and reads from context->turns whether callers still make
+ * progress. After a time without a caller, the thread takes over.
  *
  *   progress --(no event)--> blocked, armed, not the owner
  *   progress or blocked --(a caller)--> standby

@@ -24,7 +24,7 @@ static uint64_t longer(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* Naps that grow with `past_ns`, from 20 us to 1 ms; of 5 ms after 20 ms. */
+/* Length of a nap: 20 us to 1 ms, by `past_ns`; 5 ms after 20 ms. */
 static uint64_t nap_short_ns(uint64_t past_ns)
 {
     uint64_t nap = FIRST_NAP_NS;
@@ -36,7 +36,7 @@ static uint64_t nap_short_ns(uint64_t past_ns)
     return nap < SHORT_NAP_NS ? nap : SHORT_NAP_NS;
 }
 
-/* Naps that grow with `past_ns`, from 1 ms to 5 ms. */
+/* Length of a nap: 1 ms to 5 ms, by `past_ns`. */
 static uint64_t nap_long_ns(uint64_t past_ns)
 {
     uint64_t nap = SHORT_NAP_NS;

@@ -119,7 +119,7 @@ static int fd_make_locked(hg_context_t *context, enum amg_cq_who who)
         fd = fd_make(context, wakeup->event_fds[who]);
     if (fd < 0) {
         AMG_LOG_WARNING("ctx",
-            "context %u has no descriptor to block on (%s): waiting polls at "
+            "context %u has no descriptor to block on (%s): its waits poll at "
             "intervals, which uses CPU time; see ulimit -n",
             context->id, strerror(errno));
         return CANNOT;
@@ -198,7 +198,7 @@ enum amg_wakeup_reason amg_wakeup_block(
     return end;
 }
 
-/* Sleeps shortly: without a descriptor no wake-up can end the sleep. */
+/* Sleeps for a short time, as no wake-up ends a sleep without a descriptor. */
 static void fixed_wait(uint64_t now_ns, uint64_t until_ns)
 {
     uint64_t wait_ns = FIXED_WAIT_MS * AMG_NS_PER_MS;

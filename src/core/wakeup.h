@@ -32,7 +32,7 @@ struct amg_wakeup {
     /* Counts polls in which a peer made progress (amg_context_moved()). Written
      * by the owner; a hint, so relaxed. */
     atomic_uint moves;
-    /* An operation was posted since the last check of a wait; a hint, so
+    /* An operation was posted since a wait last read this flag; a hint, so
      * relaxed. */
     atomic_bool was_posted;
 };
@@ -53,8 +53,8 @@ void amg_wakeup_fini(hg_context_t *context);
 int amg_wakeup_fd(hg_context_t *context, enum amg_cq_who who);
 
 /* Announces to all event sources that `who` is about to block. By the progress
- * owner. False: there was an event since `epoch`; endpoints that were armed
- * nevertheless are disarmed by the next poll. */
+ * owner. False: there was an event since `epoch`, or an entry is queued; the
+ * next poll disarms the endpoints that were armed already. */
 bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch);
 
 /* By an armed waiter: blocks until its descriptor reports an event, or the time

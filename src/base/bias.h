@@ -117,8 +117,8 @@ static inline bool amg_bias_enter(struct amg_bias *bias, uintptr_t mark)
             AMG_LOCK_FREE)
 
 /* Takes the lock if the calling thread is its owner, else returns false. Until
- * amg_bias_unlock_own() the lock cannot become SHARED. Callers have the path
- * for false in another function: then the compiler saves no registers. */
+ * amg_bias_unlock_own() the lock cannot become SHARED. If callers handle false
+ * in another function, the compiler saves no registers for the path of true. */
 static AMG_INLINE bool amg_bias_lock_own(struct amg_bias *bias)
 {
     uintptr_t mark = amg_bias_mark();
@@ -178,7 +178,7 @@ static inline void amg_bias_unlock(struct amg_bias *bias)
         amg_lock_unlock(&bias->lock);
 }
 
-/* Unlocks; the caller then sees what preceded a failed amg_bias_trylock(). */
+/* Unlocks; the caller then sees what a thread wrote before its try failed. */
 static inline void amg_bias_unlock_fenced(struct amg_bias *bias)
 {
     if (atomic_load_explicit(&bias->is_shared, memory_order_relaxed)) {

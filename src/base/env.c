@@ -130,7 +130,7 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_ULT_STACKS_KEPT] = {"ABT_MEM_MAX_NUM_STACKS", "stacks", 64, 0,
         65536,
         "unused stacks that each execution stream keeps for its next "
-        "threads; a cache of all streams keeps 16 times as many besides"},
+        "threads; a cache that all streams share keeps 16 times as many"},
     [AMG_ENV_ULT_AFFINITY] = {"ABT_SET_AFFINITY", "", 0, 0, 0,
         "0 or no: ABT_xstream_set_affinity() and ABT_xstream_set_cpubind() "
         "are refused"},

@@ -74,7 +74,7 @@ void amg_mapping_close(struct amg_mapping *mapping)
     *mapping = (struct amg_mapping){.fd = -1};
 }
 
-/* NOTE(result ignored): without room for the new mapping the old stays. */
+/* NOTE(result ignored): if mmap() fails, the shared mapping stays. */
 void amg_mapping_unshare(void *base, uint64_t len, int fd)
 {
     (void)mmap(base, len, PROT_READ | PROT_WRITE,

@@ -16,7 +16,7 @@ struct amg_attic {
     struct amg_link *free; /* singly linked through .next */
     struct amg_link *last; /* end of that list */
     size_t count;
-    size_t rest; /* freed objects that are kept back from reuse; constant */
+    size_t rest; /* count up to which no object is reused; constant */
 };
 
 /* `len` bytes as amg_attic_put() took them, except for the first two words; new

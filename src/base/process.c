@@ -41,11 +41,11 @@ static struct amg_lock *kept_at(size_t i)
     return at < kept_end ? (struct amg_lock *)(void *)at : NULL;
 }
 
-/* A thread that holds a lock of AMG_LOCK_KEPT may wait for another of them, so
- * fork() must not wait for a lock while it holds others: it takes all or none.
- * The holder of a lock may keep it for long (libfabric looks for its providers
- * under a lock), or call fork() itself: then fork() goes on without the locks,
- * the child gets them free, and data under a lock may be half changed. */
+/* A thread that holds one lock of AMG_LOCK_KEPT may wait for another such lock.
+ * So fork() must not wait for a lock while it holds others: it takes all or no
+ * locks. The holder of a lock may keep it for long (libfabric looks for its
+ * providers under a lock), or call fork() itself: then fork() goes on without
+ * the locks, and they are free in the child, but data may be half changed. */
 static _Thread_local bool holds_kept;
 
 enum { HOLD_TRIES = 20000 /* of 100 us: 50 us of sleep, 50 us to wake */ };
@@ -108,8 +108,8 @@ unsigned amg_fork_count(void)
 
 /* Network libraries install signal handlers when they are loaded or first used:
  * the handler of PSM, for SIGINT, SIGTERM, SIGSEGV and others, ends the process
- * by exit(1). Libraries linked to a program do so before main(), and the
- * program's handlers replace theirs; libraries loaded later would replace the
+ * by exit(1). Libraries linked to a program install handlers before main(), so
+ * that the program's own handlers win; libraries loaded later would replace the
  * program's handlers. Between save and restore, a signal runs the handler of
  * the network library, and a handler that another thread sets is lost. So a
  * driver is loaded once, by the first HG_Init() that needs the driver. */
@@ -135,7 +135,7 @@ void amg_signals_restore(const struct amg_signals *signals)
 
 /* A guard by mprotect() splits the mapping at every stack, and the kernel
  * allows 65530 mappings (vm.max_map_count): 32,000 stacks. Linux 6.13 has
- * guards that do not split, so adjacent stacks stay one mapping. */
+ * guards that do not split a mapping, so adjacent stacks stay one mapping. */
 
 enum {
     GUARD_INSTALL = 102, /* MADV_GUARD_INSTALL, which old headers lack */
@@ -172,7 +172,7 @@ void amg_guarded_close(void *base, size_t len)
     munmap((char *)base - AMG_GUARD_LEN, AMG_GUARD_LEN + len);
 }
 
-/* Closing the spare makes room for the descriptor that the caller needs.
+/* Closing the spare descriptor makes room for the one that the caller needs.
  * A second thread may take that room first; then the caller's open() fails, as
  * without a spare. No thread waits for the spare, so there is no lock; a second
  * caller fails while the spare is in use, and has to try again later. */

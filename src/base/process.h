@@ -11,7 +11,7 @@
 
 /* Starts counting forks, and holding the kept locks (AMG_LOCK_KEPT) over forks;
  * later calls have no effect. Called before any amg_fork_tell() whose functions
- * take locks, so that fork(), in reverse order, calls these functions first. */
+ * take locks: fork() runs the `before` of a later amg_fork_tell() first. */
 void amg_fork_watch(void);
 
 /* Generation of this process: forks since the first amg_fork_watch(). Cheap. */
@@ -45,7 +45,7 @@ void amg_guarded_close(void *base, size_t len);
 /* Descriptors that this process may have open: the soft limit. */
 uint64_t amg_descriptor_limit(void);
 
-/* Holds a spare descriptor until as many amg_spare_drop() calls. Any thread. */
+/* Reserves a spare descriptor until amg_spare_drop() is called as often. */
 void amg_spare_hold(void);
 void amg_spare_drop(void);
 
@@ -67,7 +67,7 @@ int amg_file_make(const char *folder, uint64_t len);
 struct amg_role {
     bool is_library_thread; /* a thread that the library started */
     const void *serves; /* the context whose progress thread this is, or NULL */
-    bool polls_always;  /* polls until the class closes, whatever callers do */
+    bool polls_always;  /* makes progress whenever the program makes none */
     bool is_serving; /* runs a handler, or a callback that follows from one */
     bool is_running; /* runs a callback of the program */
     bool has_posted; /* posted operations since the callback began; a hint */

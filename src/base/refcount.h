@@ -10,7 +10,7 @@
  * A count may include spare references, which no user holds yet. Only one
  * thread at a time may begin operations on such an object. This thread takes a
  * spare reference for each operation, by a plain store; the operation drops it
- * like any other. `spare` grows only while the caller holds a reference. */
+ * like any other. A thread that adds spare references holds a reference. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 

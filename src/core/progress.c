@@ -20,8 +20,8 @@
  * a call that takes longer may be found RARE_EVERY polls late, less than a
  * microsecond. If libfabric leads to the ranks of other nodes, and MPI to no
  * peer, then libfabric is the rare endpoint, and no poll checks MPI: MPI makes
- * progress only while ranks open the class (amg_node_ops.joined) or close it
- * (amg_class_quiesce()). */
+ * progress while ranks open the class (amg_node_ops.joined), and while they
+ * close the class (amg_class_quiesce()). */
 
 enum {
     POLL_MAX = 128,    /* events of a poll; 128 delay HG_Trigger() by 30 us */

@@ -388,7 +388,7 @@ static bool context_is_settling(hg_context_t *context)
 }
 
 /* Makes progress until no context needs any. At the deadline, gives up long
- * replies without an acknowledgement: the program has no object to free. */
+ * replies that were not acknowledged: the program has no object to free. */
 static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
@@ -403,7 +403,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         contexts_abandon(cls);
 }
 
-/* Takes a step of the wait for peers; gives up long replies at the deadline. */
+/* Takes a step of the wait for peers; after the deadline drops long replies. */
 static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)

@@ -63,13 +63,13 @@ hg_return_t amg_init_read_info(
 /* Closes the class, after a wait for its peers (amg_class_quiesce()). Without
  * `serve`, returns HG_BUSY if a context is open. With `serve`, open contexts
  * make progress and run callbacks until every rank has called this function,
- * and are then destroyed. After HG_BUSY the class is open as before, but with
- * `serve` has made progress, may have given up long replies and, if the program
- * holds handles of incoming calls, has disconnected: when these handles are
- * destroyed, a second call closes the class. HG_TIMEOUT: the class is closed,
- * but some process did not disconnect; without `serve`, calls to it are given
- * up. A class that borrows its domains does not wait without `serve`; with
- * `serve` the class disconnects them, and no class can borrow them again. */
+ * and are then destroyed. After HG_BUSY the class is open as before; but with
+ * `serve` it may have given up long replies, and it may have disconnected if
+ * the program holds handles of incoming calls: when the program has destroyed
+ * these handles, a second call closes the class. HG_TIMEOUT: the class is
+ * closed, but a process did not disconnect and, without `serve`, calls of this
+ * process were given up. A class that borrows its domains does not wait without
+ * `serve`; with `serve` it disconnects them, and no class can borrow them. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

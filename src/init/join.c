@@ -38,7 +38,7 @@ struct internode {
     struct amg_rank_table_maker table;
 };
 
-/* The rank that failed logs its failure; rank 0, too, if no class is opened. */
+/* The rank that failed logs its failure; with needs_far rank 0 logs it, too. */
 static void internode_failure_log(const struct internode *join, uint32_t rank,
     hg_return_t ret, const char *what)
 {
@@ -209,11 +209,11 @@ static const char *internode_way(
  * each rank can map the segment of the previous rank, all ranks can map all
  * segments. Other segments are mapped at the first contact.
  *
- * The node uses its segments only if all ranks could map: if two ranks used
+ * The node uses its segments only if no rank failed: if two ranks used
  * different routes, answers would come on a route that is not polled. All ranks
  * of the node take every step, also after an error. At the end the files are
  * unlinked, so that a job leaves none, however the job ends; ranks later open
- * the files by the descriptors of their owners. If that is not possible (pid
+ * the files by the descriptors of their owners. If a rank cannot do so (pid
  * namespaces of containers), the names stay until the class closes. */
 
 /* Record that a rank sends to the other ranks of its node, in two rounds: after
@@ -222,7 +222,7 @@ struct card {
     struct amg_affinity_rank affinity; /* tells which cores the rank may use */
     uint32_t rank;                     /* in the job */
     uint32_t ret;         /* hg_return_t of the open, or of the mapping */
-    uint32_t other;       /* rank whose segment could not be mapped */
+    uint32_t other;       /* rank whose segment this rank tried to map */
     uint32_t needs_names; /* the file of `other` can be opened only by name */
     struct amg_shm_id id;
 };
@@ -346,7 +346,7 @@ static hg_return_t segment_open(
     return amg_route_map_create(cls);
 }
 
-/* Exchanges bindings, and joins the node's ranks if the plan wants that. */
+/* Exchanges bindings; with wants_near, joins the ranks by shared memory. */
 static hg_return_t node_meet(
     hg_class_t *cls, const struct amg_node *node, bool *ret_is_near)
 {
@@ -494,7 +494,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
         return rc;
     if (is_far)
         others_await(cls);
-    /* The route is not idle if it carries calls to oneself (no_loopback). */
+    /* The main route is not idle if calls to oneself use it (no_loopback). */
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;

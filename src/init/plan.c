@@ -25,7 +25,7 @@ static const char ofi_protocols[] =
 /* Plugins of Mercury that are not here: libfabric takes their place. */
 static const char old_plugins[] = "bmi cci ucx";
 
-/* The first two letters of the protocols of these plugins that need InfiniBand:
+/* First two letters of the protocols that need InfiniBand in these plugins:
  * verbs replaces these protocols, tcp all other protocols. */
 static const char verbs_protocols[] = "rc ud dc ib";
 

@@ -184,7 +184,7 @@ static hg_return_t table_fill(struct amg_rank_table_maker *table)
     return places_fill(table);
 }
 
-/* Maps the first rank's memory. `ret_is_shared`: all ranks of the node did. */
+/* Maps the first rank's memory. `ret_is_shared`: no rank of the node failed. */
 static hg_return_t table_map(
     struct amg_rank_table_maker *table, bool *ret_is_shared)
 {

@@ -4,9 +4,9 @@
  * One of the threads that wait on a class is the driver: the driver calls
  * trigger and progress for all threads, without the mutex. The other threads
  * sleep until a request is completed or the driver leaves. Then each thread
- * checks its own request, and the first thread whose request is not complete
- * becomes the driver. A callback runs on the driver's thread, so that a wait in
- * the callback drives as well.
+ * checks its own request; once the driver has left, the first thread whose
+ * request is not complete becomes the driver. A callback runs on the driver's
+ * thread, so that a wait in the callback drives as well.
  *
  * No wake-up may be lost. A thread that is about to sleep increments `sleepers`
  * and then checks its request and `driver`. A driver that completes a request,
@@ -50,7 +50,7 @@ struct hg_request_class {
     void *arg;
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a request is complete, or the driver has left */
-    atomic_uint sleepers;   /* changed under the mutex */
+    atomic_uint sleepers;   /* sleeping threads; changed under the mutex */
     /* amg_bias_mark() of the thread that drives; 0: none. */
     _Atomic(uintptr_t) driver;
 };

@@ -35,8 +35,8 @@ hg_return_t amg_refusal_end(void);
 /* `expr` is usually true: moves the code for false out of line. */
 #define AMG_LIKELY(expr) __builtin_expect(!!(expr), 1)
 
-/* A function that must not be inlined, so that its callers do not save
- * registers and reserve stack on paths that do not call it. */
+/* A function that must not be inlined, so that its callers neither save
+ * registers nor reserve stack on paths that do not call the function. */
 #define AMG_NOINLINE __attribute__((noinline))
 
 /* A function of the fast path that is always inlined, so that its callers keep

@@ -44,7 +44,7 @@ struct amg_bias {
     /* 1: the owner holds the lock. The owner's release store of 0 pairs with
      * the acquire load of the thread that ends the bias. */
     atomic_uint busy;
-    struct amg_lock lock;  /* for all threads, once SHARED */
+    struct amg_lock lock;  /* taken by all threads, once `owner` is SHARED */
     atomic_bool is_shared; /* holders take `lock`; set while the lock is free */
 };
 

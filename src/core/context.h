@@ -36,7 +36,7 @@ struct amg_context_ops {
     hg_return_t (*send_unsent)(hg_context_t *context, bool is_final);
     /* Adds to the report how many calls wait, and for what. */
     void (*write_state)(hg_context_t *context, struct amg_state *state);
-    /* Create and free the blocks `rpc` and `transfers`. HG_NOMEM: no block. */
+    /* Create and free `rpc` and `transfers`. HG_NOMEM: nothing was created. */
     hg_return_t (*open)(hg_context_t *context);
     void (*close)(hg_context_t *context);
 };

@@ -140,9 +140,9 @@ enum {
     NAP_EVERY = 4,       /* polls after a nap: some transports need several */
     YIELD_EVERY = 256,   /* polls between two yields, on an unshared core */
     CROWD_AFTER = 64,    /* polls before the drivers are asked, about 2 us */
-    CROWD_AFTER_ONE = 1, /* CROWD_AFTER, if the core was shared last time */
+    CROWD_AFTER_ONE = 1, /* CROWD_AFTER, if the last wait's core was shared */
     CROWD_YIELDS = 3,    /* yields on a shared core before the owner blocks */
-    OWN_TRIES = 100,     /* 1 to 5 us, in which a progress thread gives way */
+    OWN_TRIES = 100,     /* 1 to 5 us: time for a progress thread to leave */
     SEEN = 64,           /* contexts whose `ran` a thread remembers */
 };
 

@@ -46,8 +46,8 @@ static inline void amg_progress_disown_to_callers(hg_context_t *context)
  * operations, and hands on arrivals. True: there was an event. */
 bool amg_progress_poll(hg_context_t *context);
 
-/* Makes progress until something happens or is queued (HG_SUCCESS), or for
- * `timeout_ms` (HG_TIMEOUT). */
+/* Makes progress until an event, a callback to run, or amg_context_ring() ends
+ * the wait (HG_SUCCESS), or for `timeout_ms` (HG_TIMEOUT). */
 hg_return_t amg_progress_wait(hg_context_t *context, unsigned timeout_ms);
 
 /* Makes progress in all contexts of a class once, and runs up to `max_count`
@@ -85,7 +85,7 @@ struct amg_standby {
     uint64_t turned_ns;      /* when a caller was last seen; 0: long ago */
     unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* context->turns, when last read */
-    unsigned kept;           /* naps since the last ownership or caller */
+    unsigned kept;           /* naps as non-owner since a caller was seen */
     unsigned fruitless;      /* wake-ups in a row without an event */
 };
 
@@ -99,7 +99,7 @@ void amg_standby_begin(
  * the latest. True: the thread must run the callbacks that are due for it. */
 bool amg_standby_step(struct amg_standby *standby, uint64_t until_ns);
 
-/* Called by the thread to stand by, when a caller will make progress again. */
+/* By the thread, if a caller will soon make progress: the thread stands by. */
 void amg_standby_defer(struct amg_standby *standby);
 
 /* Called by the thread after its last step: no event signals its doorbell any

@@ -403,7 +403,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
         contexts_abandon(cls);
 }
 
-/* Takes a step of the wait for peers; after the deadline drops long replies. */
+/* A step of the wait for peers; after the deadline gives up long replies. */
 static hg_return_t quiesce(hg_class_t *cls, bool serve, uint64_t deadline_ns)
 {
     if (serve && amg_clock_ns() >= deadline_ns)

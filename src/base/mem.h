@@ -56,7 +56,7 @@ void *amg_mem_realloc(void *ptr, size_t len);
 char *amg_mem_strdup(const char *text);
 /* Accepts NULL. */
 void amg_mem_free(void *ptr);
-/* Returns `ptr` (may be NULL) uncounted; amg_mem_free() must not free it. */
+/* Stops counting `ptr` (may be NULL): amg_mem_free() must not free `ptr`. */
 void *amg_mem_hand_over(void *ptr);
 
 void amg_mem_stats_get(struct amg_mem_stats *ret_stats);

@@ -109,9 +109,9 @@ unsigned amg_fork_count(void)
 /* Network libraries install signal handlers when they are loaded or first used:
  * the handler of PSM, for SIGINT, SIGTERM, SIGSEGV and others, ends the process
  * by exit(1). Libraries linked to a program install handlers before main(), so
- * that the program's own handlers win; libraries loaded later would replace the
- * program's handlers. Between save and restore, a signal runs the handler of
- * the network library, and a handler that another thread sets is lost. So a
+ * the program can replace these handlers; libraries loaded later would replace
+ * the program's handlers. Between save and restore, a signal runs the handler
+ * of the network library, and a handler that another thread sets is lost. So a
  * driver is loaded once, by the first HG_Init() that needs the driver. */
 
 /* NOTE(lock): held from save to restore, over dlopen() or fi_getinfo(), as the

@@ -24,7 +24,7 @@
  *    and pushes read the armed waiters, under the same lock.
  *  - A doorbell is signalled once, and stays readable until its thread disarms.
  * An owner hands over to the first waiter, or, if the list is empty, to the
- * progress thread and the event loop. A new caller may own before them. */
+ * progress thread and the event loop. A new caller may become owner first. */
 #include "core/cq.h"
 
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * A mapping, cut into used and free ranges of any multiple of 64 bytes (a
  * line): size classes would round a block of 600 MiB up to 1 GiB. A free range
  * is on the list of the largest power of two that is not above its length. The
- * nodes of the ranges are outside the mapping, which peers can write to.
+ * nodes of the ranges are not in the mapping, because peers can write to it.
  *
  * Nothing is lost: a range ends where the next range in the ring begins, so
  * each byte is in one range. Nothing is handed out twice: a range is free if
@@ -36,7 +36,7 @@ enum {
     LISTS = 58, /* a list for each power of two, in lines */
 };
 
-static const uint64_t KEEP_LEN = 64ull << 20;     /* as glibc, at most */
+static const uint64_t KEEP_LEN = 64ull << 20;     /* glibc keeps as much */
 static const uint64_t DISCARD_LEN = 256ull << 10; /* least block to return */
 
 struct range {

@@ -85,7 +85,7 @@ struct amg_standby {
     uint64_t turned_ns;      /* when a caller was last seen; 0: long ago */
     unsigned moves;          /* wakeup.moves, when last read */
     unsigned turns;          /* context->turns, when last read */
-    unsigned kept;           /* naps as non-owner since a caller was seen */
+    unsigned kept;           /* naps while not owner, and no caller was seen */
     unsigned fruitless;      /* wake-ups in a row without an event */
 };
 

@@ -8,7 +8,7 @@
 
 #include "amalgam_progress.h"
 
-/* Longest sleep of a thread of standby.c, even if the policy has no limit. */
+/* Longest sleep of a thread of standby.c, whatever the policy allows. */
 #define AMG_WAIT_LONG_NS     1000000000ull
 #define AMG_WAIT_FOR_EVER_NS UINT64_MAX
 

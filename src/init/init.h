@@ -69,7 +69,7 @@ hg_return_t amg_init_read_info(
  * these handles, a second call closes the class. HG_TIMEOUT: the class is
  * closed, but a process did not disconnect and, without `serve`, calls of this
  * process were given up. A class that borrows its domains does not wait without
- * `serve`; with `serve` it disconnects them, and no class can borrow them. */
+ * `serve`; with `serve` it disconnects them, also for all later classes. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

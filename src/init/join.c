@@ -213,8 +213,8 @@ static const char *internode_way(
  * different routes, answers would come on a route that is not polled. All ranks
  * of the node take every step, also after an error. At the end the files are
  * unlinked, so that a job leaves none, however the job ends; ranks later open
- * the files by the descriptors of their owners. If a rank cannot do so (pid
- * namespaces of containers), the names stay until the class closes. */
+ * the files by the owners' descriptors. If a rank cannot use these descriptors
+ * (pid namespaces of containers), the names stay until the class closes. */
 
 /* Record that a rank sends to the other ranks of its node, in two rounds: after
  * the open of the segment, and after the mapping. */

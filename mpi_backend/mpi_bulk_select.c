@@ -14,9 +14,9 @@
  * The first ranks of up to AMG_MPI_LEADERS nodes measure, on a communicator and
  * two windows of their own. They form pairs: in each round one rank pulls once
  * by each way while its partner serves the pulls, then the two swap. A round
- * begins only if BUDGET_MS leaves the time that the slowest pair took for the
- * round before. The result of a rank is the median of its rounds, or the best
- * round. For windows the slowest rank counts, for messages the fastest rank.
+ * begins only if the rest of BUDGET_MS exceeds the time that the slowest pair
+ * took for the previous round. A rank's result is the median of its rounds, or
+ * its best one. For windows the slowest rank counts, for messages the fastest.
  *
  * Only pulls are measured, because a push takes the same time through the same
  * window (1.28 GB/s through a dynamic window, MPICH 4.0.2, ch4:ucx). */
@@ -42,7 +42,7 @@ enum {
     AREA_CAP = AREA_LEN + ACCESS_WORDS * sizeof(int64_t),
     NOTE_WORDS = 6,            /* of a note: 48 B, like a GET with its header */
     TARGET_SLEEP_NS = 2000000, /* far above the time of a get */
-    CLEAR_NS = 100000,         /* until the target has left MPI, to sleep */
+    CLEAR_NS = 100000,         /* time for the target to leave MPI and sleep */
     YIELDS = 200,              /* tests of a request before the thread yields */
     RANKS_MAX = 4096,          /* larger domains are not measured */
     GAIN_PERCENT = 105,
@@ -63,7 +63,7 @@ struct bench {
     MPI_Comm comm; /* of the ranks that measure */
     int rank;      /* in the domain */
     int me;        /* rank in `comm` */
-    int partner;   /* MPI_PROC_NULL (< 0): none, of an odd number of ranks */
+    int partner;   /* MPI_PROC_NULL (< 0): none, the number of ranks is odd */
     MPI_Win windows[AMG_MPI_MEMORIES];
     MPI_Aint at[AMG_MPI_MEMORIES]; /* displacement of the partner's bytes */
     unsigned char *area;           /* memory of both windows, AREA_CAP bytes */
@@ -420,7 +420,7 @@ static void bench_run(struct bench *bench)
     bench->figures.took_ns = amg_clock_ns() - start_ns;
 }
 
-/* Creates the communicator of the ranks that measure, which alone call this. */
+/* Called by the ranks that measure: creates a communicator of these ranks. */
 static int leaders_comm(const struct amg_mpi_comm *comm, MPI_Comm *ret_comm)
 {
     const struct amg_mpi_facts *facts = &comm->facts;

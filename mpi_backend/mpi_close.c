@@ -332,7 +332,7 @@ static void disconnect_report_locked(struct amg_mpi_domain *domain)
 }
 
 /* Begins to give up: rank 0 asks which ranks are missing, and other ranks wait
- * for the outcome. Returns the longest time of that wait, in ms. */
+ * for the outcome. Returns the longest time that this rank waits, in ms. */
 static unsigned disconnect_settle_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_tree *tree = &domain->disconnect;
@@ -495,7 +495,7 @@ static bool barrier_end_locked(struct amg_mpi_domain *domain)
         return true;
     AMG_LOG_WARNING("mpi",
         "a barrier timed out here, and other ranks did not enter the barrier "
-        "before the class is closed: MPI keeps a communicator for the barrier; "
+        "before this class closed: MPI keeps a communicator for the barrier; "
         "all ranks have to call amalgam_barrier() equally often");
     return false;
 }

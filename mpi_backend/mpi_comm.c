@@ -38,9 +38,9 @@
 
 enum {
     YIELDS = 200,         /* tests before a thread sleeps between tests */
-    SLEEP_NS = 50000,     /* the first sleep; later ones last up to 2 ms */
-    SLEEP_MORE_NS = 4000, /* each sleep is longer by this time, */
-    SLEEPS_MAX = 500,     /* up to this number of sleeps */
+    SLEEP_NS = 50000,     /* the first sleep; later sleeps last up to 2 ms */
+    SLEEP_MORE_NS = 4000, /* how much longer each sleep is than the last one */
+    SLEEPS_MAX = 500,     /* number of sleeps after which all last equally */
     TELL_TESTS = 5500,    /* tests in some 10 s, after which a line is logged */
 };
 
@@ -82,9 +82,9 @@ hg_return_t amg_mpi_comm_error(int code, const char *what)
 }
 
 /* The longer a thread has waited, the longer it sleeps, because hundreds of
- * ranks that wait for eight others may occupy the cores that the eight need.
- * While this thread sleeps, other threads may call MPI, because the awaited
- * rank may need an answer from such a thread. */
+ * waiting ranks may share the cores of the few ranks that measure
+ * (mpi_bulk_select.c). While this thread sleeps, other threads may call MPI,
+ * because the awaited rank may need an answer from such a thread. */
 void amg_mpi_comm_pause(unsigned tests)
 {
     bool is_turn = atomic_load_explicit(&takes_turns, memory_order_relaxed);
@@ -189,9 +189,9 @@ bool amg_mpi_comm_is_main(void)
     return answer > 0;
 }
 
-/* Whether this process may call MPI: MPI is not finalised, is not inherited by
- * fork(), and is of the family that the library was built with (only then the
- * types of handles agree; with the ABI of MPI 5, any MPI). If not, logs why. */
+/* Whether this process may call MPI; if not, logs why: MPI was finalised, was
+ * inherited by fork(), or is not of the family that the library was built with.
+ * Families differ in the types of handles, unless they have MPI 5's ABI. */
 static bool mpi_is_usable(void)
 {
 #if defined(OPEN_MPI)

@@ -43,12 +43,12 @@ struct amg_mpi_comm {
 
 /* Starts MPI with MPI_THREAD_MULTIPLE if `user` is NULL and MPI was not
  * started. Returns a `ret_comm` without communicators, and in `ret_user` the
- * communicator to duplicate: `*user`; if `user` is NULL, that set by
- * amg_mpi_world_set(), or MPI_COMM_WORLD. At MPI_THREAD_SERIALIZED the caller
- * then holds the lock of MPI calls until the domain is open, but not in
- * amg_mpi_comm_pause(). The caller has checked `user` by
- * amg_mpi_comm_is_usable(). `stop`, one function for all calls, runs first in
- * MPI_Finalize. */
+ * communicator to duplicate: `*user`; if `user` is NULL, the communicator of
+ * amg_mpi_world_set(); if none was set, MPI_COMM_WORLD. At
+ * MPI_THREAD_SERIALIZED the caller then holds the lock of MPI calls until the
+ * domain is open, except in amg_mpi_comm_pause(). The caller has checked `user`
+ * by amg_mpi_comm_is_usable(). All calls give the same `stop`, which
+ * MPI_Finalize runs first. */
 hg_return_t amg_mpi_comm_open(const MPI_Comm *user, void (*stop)(void),
     struct amg_mpi_comm *ret_comm, MPI_Comm *ret_user);
 /* Makes the handler at exit call MPI_Abort instead of MPI_Finalize. */
@@ -83,9 +83,9 @@ static inline bool amg_mpi_comm_may_call(const struct amg_mpi_comm *comm)
 int amg_mpi_comm_test_some(int count, MPI_Request *requests, int *ret_done,
     int *ret_indices, MPI_Status *ret_statuses);
 
-/* Gives away the core, and the lock of MPI calls, which the caller holds,
- * between two tests of MPI; `tests` counts the tests that found nothing. A
- * blocking call of MPI keeps core and lock, which the awaited rank may need. */
+/* Yields the core between two tests of MPI, and meanwhile releases the lock of
+ * MPI calls, which the caller holds: the awaited rank may need the core, or an
+ * answer of a thread that needs the lock. `tests`: tests that found nothing. */
 void amg_mpi_comm_pause(unsigned tests);
 /* Waits for all requests by tests, with amg_mpi_comm_pause() in between. */
 int amg_mpi_comm_wait(int count, MPI_Request *requests);

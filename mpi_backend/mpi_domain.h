@@ -21,11 +21,11 @@
  *     a fragment               64, and one for    MPI has moved the fragment;
  *                              each transfer      a first fragment never waits
  *
- * A request has its credit when it waits for room, and a transfer has its place
- * when it waits for a bounce buffer, never the other way round. Answers, CREDIT
- * and other messages of the driver need none of these resources, and msgbufs
- * are allocated as needed. So only programs can deadlock: by handlers that wait
- * for each other's answers with all credits or all room in use. */
+ * A request already has its credit when it waits for room, and a transfer
+ * already has its place in flight when it waits for a bounce buffer. Answers,
+ * CREDIT and other messages of the driver need none of these resources, and
+ * msgbufs are allocated as needed. So only programs can deadlock: by handlers
+ * that wait for each other's answers with all credits or all room in use. */
 #ifndef AMG_MPI_BACKEND_MPI_DOMAIN_H
 #define AMG_MPI_BACKEND_MPI_DOMAIN_H
 
@@ -115,7 +115,7 @@ struct amg_mpi_ep {
 /* Counts of messages from and to all ranks. */
 struct amg_mpi_liveness {
     unsigned heard; /* messages received and fragments moved */
-    unsigned lost;  /* messages to lost peers, not sent since the last check */
+    unsigned lost;  /* messages not sent to lost peers since the last check */
 };
 
 /* Receives a message that matched no posted receive; see mpi_progress.c. */

@@ -9,9 +9,9 @@
  * This rank changes its descriptors only by accumulate operations to itself,
  * all with MPI_SUM: peers add their accesses at the same time, and the standard
  * does not define concurrent plain stores. To set a word, this rank adds the
- * difference to the old value; of the access word, this rank changes only the
- * tag, and peers change only the rest. Such an operation with its flush takes
- * 0.7 us (MPICH 4.0.2), and waits for no other rank.
+ * new value minus the old value. Of the access word, this rank changes only the
+ * tag, and peers change only the rest. An accumulate operation with its flush
+ * takes 0.7 us (MPICH 4.0.2), and waits for no other rank.
  *
  * The segments are not in the descriptor: the peer has them in its own list,
  * whose checksum it compares with that of the descriptor. The comparison

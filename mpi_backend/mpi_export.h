@@ -46,7 +46,7 @@ enum {
     AMG_MPI_WINDOW_RANKS_MAX = 1000000,
     AMG_MPI_ACCESSOR_NONE = -1,
     AMG_MPI_ACCESSOR_MANY = -2,   /* several accesses, of unknown ranks */
-    AMG_MPI_ACCESSOR_UNSEEN = -3, /* the word is still open */
+    AMG_MPI_ACCESSOR_UNSEEN = -3, /* the access word is still open */
 };
 
 /* Contents of an open descriptor. */
@@ -104,7 +104,7 @@ struct amg_mpi_mem {
     struct amg_link
         leaving;   /* exports->leaving: the descriptor is to be freed */
     bool has_left; /* the access word is closed */
-    int accessor;  /* at the last look: a rank, or AMG_MPI_ACCESSOR_ */
+    int accessor;  /* as last read: a rank, or AMG_MPI_ACCESSOR_ */
     uint8_t flags;
     uint32_t count;
     struct amg_segment segments[];
@@ -116,8 +116,8 @@ hg_return_t amg_mpi_mem_reg(struct amg_domain *domain,
     struct amg_mem **ret_mem);
 void amg_mpi_mem_key(const struct amg_mem *mem, struct amg_key *ret_key);
 
-/* The exposures of a domain with windows; struct amg_mpi_rma embeds it. Guarded
- * by the domain's lock. */
+/* The exposures of a domain with windows. Embedded in struct amg_mpi_rma, and
+ * guarded by the domain's lock. */
 struct amg_mpi_exports {
     struct amg_mpi_windows *windows;
     struct amg_list leaving; /* struct amg_mpi_mem whose exposure ends */

@@ -2,10 +2,10 @@
 /* Facts that the ranks exchange while a domain opens, and their reduction: pure
  * functions, without MPI.
  *
- * The ranks reduce, in trees, first a struct amg_mpi_greeting, whose length and
- * first fields no version of the library may change, so that ranks with
- * different versions can refuse each other; then a struct amg_mpi_facts. Their
- * lengths are constant. The reductions are associative and commutative. */
+ * The ranks make two reductions in trees: of a struct amg_mpi_greeting, then of
+ * a struct amg_mpi_facts. No version of the library may change the length or
+ * the first fields of the greeting, so that ranks with different versions can
+ * refuse each other. The reductions are associative and commutative. */
 #ifndef AMG_MPI_BACKEND_MPI_FACTS_H
 #define AMG_MPI_BACKEND_MPI_FACTS_H
 

@@ -13,7 +13,7 @@
  * stay in amalgam_init(). So each rank enters a non-blocking barrier at the end
  * of opening, and tests it from time to time: once complete, the barrier shows
  * that all ranks are past the collective calls. MPI may hold back messages of
- * this barrier as well, so then each rank calls MPI JOINED_LOOKS times more. */
+ * this barrier as well, so each rank then calls MPI JOINED_LOOKS times more. */
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"

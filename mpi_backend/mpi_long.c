@@ -11,10 +11,10 @@
  * free, and credits come back as for short calls. The message is on the
  * communicator of bulk data, where no probe finds it.
  *
- * Long messages have no numbers: their order identifies them. A tag is a queue:
- * the requests, or the replies, to a context. For each sender and tag, the n-th
- * announcement belongs to the n-th message, as MPI matches the n-th send of one
- * sender and tag with the n-th posted receive, and both sides keep that order:
+ * Long messages have no numbers: their order identifies them. A tag is a queue
+ * of all requests, or of all replies, to a context. For each sender and tag,
+ * the n-th announcement belongs to the n-th message, as MPI matches the n-th
+ * send with the n-th posted receive, and both sides keep the order:
  *
  *   - a sender posts an announcement and its message under one lock. The
  *     announcements of one queue go to one context, so they share a tag of the
@@ -24,10 +24,10 @@
  *   - the receiver handles messages to a context in order: from posted
  *     receives, or, while the context is closed, from a probe. A context that
  *     opens posts no receive before the probed message has been received
- *   - announcements wait in lists that are queues. At their endpoint, requests
- *     wait for room or memory. Replies, which need only memory, and the
- *     requests of a closed endpoint wait in `waiting`; no message of an
- *     endpoint's list is received before `waiting` is empty.
+ *   - announcements wait in lists, first in, first out: a request waits in the
+ *     list `longs` of its endpoint for room and memory; a reply, and a request
+ *     to a closed endpoint, wait in the domain's list `waiting` for memory. No
+ *     message of a list `longs` is received before `waiting` is empty.
  *
  * Requests and replies have different tags, because a request may wait until
  * the program has answered other requests, whose handlers may need a reply.
@@ -43,12 +43,12 @@
  *
  * The receiver bounds its memory. A peer may announce no more requests than it
  * has credits, and no more replies than this process waits for. The requests of
- * a context that are coming, or wait for their handler, have in sum at most
- * AMALGAM_MAX_PENDING_BYTES, or there is only one; announcements of further
- * requests wait here, in order, and MPI keeps their bytes: at the sender, or
- * here if MPI sends eagerly. Replies and refused requests need no room. Every
- * announced message is received, because its send may end only then. Model:
- * tests/models/mpi_long.pml. */
+ * a context that are being received, or wait for their handler, have in sum at
+ * most AMALGAM_MAX_PENDING_BYTES, unless there is only one such request.
+ * Announcements of further requests wait here, in order, and MPI keeps the
+ * requests: at the sender, or here if MPI sends eagerly. Replies and refused
+ * requests need no room. Every announced message is received, because its send
+ * may not end before that. Model: tests/models/mpi_long.pml. */
 #include "mpi_backend/mpi_long.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ hg_return_t amg_mpi_long_get_buf(struct amg_ep *ep, struct amg_peer *peer,
 }
 
 /* A link in `behind` is an arrival (kept[0] is 0), or the place of an arrival
- * that is coming (1). Core uses kept[0] only later. */
+ * that is coming (kept[0] is 1). Core uses kept[0] once it has the arrival. */
 static struct amg_arrival *place_of(struct amg_link *link)
 {
     return amg_container_of(link, struct amg_arrival, link);

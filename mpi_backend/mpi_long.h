@@ -42,10 +42,10 @@ bool amg_mpi_long_next_locked(
 /* Gives the arrival of a request to its endpoint, whose `behind` is not empty:
  * now, or after earlier requests of the same peer. */
 void amg_mpi_long_give_locked(const struct amg_mpi_message *message);
-/* Removes a request that is not served from `behind`: later requests pass. */
+/* Removes from `behind` a request that is not served: later requests pass. */
 void amg_mpi_long_leave_locked(const struct amg_mpi_message *message);
 
-/* When `ep` closes: makes long requests that still come to it be refused. */
+/* When `ep` closes: long requests that still come to `ep` will be refused. */
 void amg_mpi_longs_detach_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_ep *ep);
 /* At close: cancels the receives. Memory that MPI may still use stays

@@ -16,11 +16,11 @@
  * The ranks of a node exchange all other data in that place, without messages;
  * the first rank of a node is its leader.
  *
- * The leaders exchange records in log2 M steps (M nodes), as in Bruck's
- * allgather. In step k a leader sends its records to the leader 2^k places
- * before, whose rank it knows, and receives from the leader 2^k places behind,
- * whose rank a probe tells. Each receiver answers with the rank of the leader
- * 2^k places before itself. */
+ * The leaders, in order of rank, exchange records in log2 M steps (M nodes), as
+ * in Bruck's allgather. In step k a leader sends its records to the leader 2^k
+ * positions before itself, whose rank it knows. A probe tells the receiver the
+ * rank of the sender. The receiver answers with the rank of the leader 2^k
+ * positions before the receiver, to which the sender sends in step k + 1. */
 #include "mpi_backend/mpi_meet.h"
 
 #include <stdlib.h>
@@ -223,7 +223,7 @@ static int leader_before(const struct amg_mpi_comm *comm, int *ret_before)
     return rc;
 }
 
-/* The records that a leader has, of the nodes from its own on. */
+/* The records that a leader has: of its own node and of the nodes behind. */
 struct collection {
     MPI_Comm data;
     MPI_Datatype record;
@@ -233,7 +233,7 @@ struct collection {
     int count_all; /* number of records in the end: one per rank */
     int nodes;     /* number of nodes whose records are here */
     int nodes_all;
-    int before; /* rank of the leader `nodes` places before this leader */
+    int before; /* rank of the leader `nodes` positions before this leader */
 };
 
 /* Number of records of the first `nodes` nodes. */

@@ -20,15 +20,15 @@ hg_return_t amg_mpi_meet_greet(MPI_Comm user, struct amg_mpi_greeting *greeting,
  * goes on to amg_mpi_meet_facts(). */
 hg_return_t amg_mpi_meet_ranks(
     MPI_Comm user, uint64_t nonce, struct amg_mpi_comm *comm);
-/* Over all: reduces the facts, and keeps them in `comm`. HG_NOMEM, on all
+/* Over all ranks: reduces the facts, and keeps them in `comm`. HG_NOMEM, on all
  * ranks: a rank has failed. */
 hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed);
 
-/* Over all: the first rank of each node receives the records of all ranks
- * (`len` bytes each) in `ret_all`, node by node, from its own node on and
- * around; other ranks do not use `ret_all`. A record begins with a uint32_t
- * that is equal within a node, and differs between nodes. Returns a code of
- * MPI. */
+/* Over all ranks: the first rank of each node receives the records of all ranks
+ * (`len` bytes each) in `ret_all`, node by node, beginning with its own node;
+ * the first node follows the last node. Other ranks do not use `ret_all`. A
+ * record begins with a uint32_t that is equal within a node, and differs
+ * between nodes. Returns a code of MPI. */
 int amg_mpi_meet_collect(const struct amg_mpi_comm *comm, const void *mine,
     uint32_t len, void *ret_all);
 

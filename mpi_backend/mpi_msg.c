@@ -3,8 +3,8 @@
  *
  * A request is refused if its context is not open, if this domain does not
  * listen, or if the peer exceeds its credits; the origin ends the call with the
- * code of the refusal. REFUSE is sent in the msgbuf of a request that did not
- * come in a PACK. One-way requests are dropped, and their credits return. */
+ * code of the refusal. REFUSE is sent in the msgbuf of the request, unless that
+ * came in a PACK. A one-way request is dropped instead; its credit returns. */
 #include "mpi_backend/mpi_msg.h"
 
 #include <stdatomic.h>

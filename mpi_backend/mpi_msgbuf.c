@@ -3,13 +3,13 @@
  *
  * There are as many msgbufs as were ever in use at once: for posted receives,
  * messages being sent, received replies, and requests of peers that the user
- * has not released. Credits bound such requests for each peer. A msgbuf has
- * room for four times an eager message, the longest that posted receives take,
- * and 384 bytes more; pages that no message fills are never touched.
+ * has not released. Credits bound such requests for each peer. A msgbuf has 384
+ * bytes, and room for the longest message of a posted receive: four times an
+ * eager message. Pages that no message fills are never touched.
  *
  * Msgbufs are cut from blocks. The first block has enough for all credits of
- * one busy peer in both directions (or CREDITS_RESERVED); its pages are touched
- * only when used. Later blocks are small, to waste little.
+ * one busy peer in both directions, at most CREDITS_RESERVED; its pages are
+ * touched only when used. Later blocks are small, to waste little.
  *
  * Long msgbufs are allocated singly; LONGS_KEPT free ones stay allocated. */
 #include "mpi_backend/mpi_msgbuf.h"

@@ -2,11 +2,11 @@
 /* The ranks of the communicator as peers, and their addresses.
  *
  * Memory: a table of pointers, 8 bytes per rank of the communicator, whose
- * pages exist once they are written; and 200 bytes for each rank with which
- * this rank has exchanged a message: two structs of flow control (80 bytes
- * each), the kept message (transport/pack.h) and flags. One struct is held in
- * reserve, because a message that MPI has delivered must not be lost for want
- * of memory: without a reserve no message is received.
+ * pages exist once they are written; and a struct amg_mpi_peer of 200 bytes for
+ * each rank with which this rank has exchanged a message: two structs of flow
+ * control (80 bytes each), the kept message (transport/pack.h) and flags. One
+ * more peer is held in reserve, because a message that MPI has delivered must
+ * not be lost for want of memory: without a reserve no message is received.
  *
  * A peer of the contract is a pointer into the table, so rank and peer follow
  * from each other. No function iterates over the table. An address is

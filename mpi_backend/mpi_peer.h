@@ -6,7 +6,7 @@
 #include "mpi_backend/mpi_domain.h"
 #include "transport/flow.h"
 
-/* State of a rank, from its first contact with this one on. Owned by the
+/* State of a rank, from its first contact with this rank on. Owned by the
  * domain, and guarded by its lock. */
 struct amg_mpi_peer {
     struct amg_flow_peer calls;
@@ -47,7 +47,7 @@ struct amg_mpi_peer *amg_mpi_peer_meet_locked(
 /* Allocates the reserve for the next new peer. False: no memory. */
 bool amg_mpi_peer_reserve_make_locked(struct amg_mpi_domain *domain);
 
-/* Whether a new peer is in reserve: if not, messages must wait in MPI. */
+/* Makes sure of a reserve. False: no memory; messages must wait in MPI. */
 static inline bool amg_mpi_peer_reserve_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);

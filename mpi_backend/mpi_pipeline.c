@@ -12,7 +12,7 @@
  * Pipelines are tested together, because each MPI call makes progress, and
  * costs 0.07 us even if it finds nothing. MPI may copy a long fragment inside
  * such a call, so a test ends with the first pipeline that is over: its poster
- * may be waiting to post the next transfer, and should not wait for the others.
+ * may wait to post the next transfer, and should not wait for other pipelines.
  *
  * A pipeline with scattered bytes takes the one bounce buffer that it needs
  * before the first message to its peer: so it never waits for another pipeline,

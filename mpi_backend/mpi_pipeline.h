@@ -8,7 +8,7 @@
 #include "transport/seg_iter.h"
 
 enum {
-    AMG_MPI_FRAGMENTS = 4, /* most in flight per pipeline: keep a wire busy */
+    AMG_MPI_FRAGMENTS = 4, /* most in flight per pipeline, to keep wires busy */
     AMG_MPI_FRAGMENT_MIN = 1024,
     AMG_MPI_FRAGMENT_MAX = 1 << 30, /* an MPI count is an int */
     AMG_MPI_AHEAD_MAX = 1 << 18,    /* longest fragment sent before PUT_READY */
@@ -96,10 +96,10 @@ static inline void amg_mpi_batch_begin(
     batch->count = 0;
     batch->is_over = false;
 }
-/* Adds a pipeline, unless the batch is over. A full batch, and batch_end(),
- * process completed fragments, at most until a pipeline is over. */
+/* Adds a pipeline, unless the batch is over; processes a full batch at once. */
 void amg_mpi_batch_add(
     struct amg_mpi_batch *batch, struct amg_mpi_pipeline *pipeline);
+/* Processes completed fragments, at most until a pipeline is over. */
 void amg_mpi_batch_end(struct amg_mpi_batch *batch);
 
 /* Posts nothing from byte `limit` on, and cancels receives of fragments from

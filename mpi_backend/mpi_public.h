@@ -45,8 +45,8 @@ void amg_mpi_calls_unlock(const struct amg_domain *domain);
 /* A barrier of all ranks of the domain. begin() enters a barrier, or resumes
  * the pending one whose caller stopped waiting; look() tests whether all ranks
  * have entered. HG_AGAIN: not yet; HG_BUSY: another begin() has no end() yet;
- * HG_OPNOTSUPPORTED: this thread may not call MPI; HG_NA_ERROR. After an error
- * of begin(), do not call end(). */
+ * HG_OPNOTSUPPORTED: this thread may not call MPI; HG_NA_ERROR: MPI failed, or
+ * has ended meanwhile. After an error of begin(), do not call end(). */
 hg_return_t amg_mpi_barrier_begin(struct amg_domain *domain);
 hg_return_t amg_mpi_barrier_look(struct amg_domain *domain);
 void amg_mpi_barrier_end(struct amg_domain *domain);

@@ -150,11 +150,11 @@ void amg_mpi_sync_on_message_locked(
 /* Bytes of the pulls that are measured, by enum amg_mpi_size. */
 enum { AMG_MPI_MEASURED_MEDIUM = 65536, AMG_MPI_MEASURED_LARGE = 1048576 };
 
-/* Measured times of a get. One reduction with MPI_MAX combines all words; 0
- * means not measured. No word exceeds INT64_MAX, because MPICH 4.0.2 compares
- * MPI_UINT64_T as signed. */
+/* Measured times of a get; a time that was not measured is 0. One reduction
+ * with MPI_MAX combines all words. No word exceeds INT64_MAX, because MPICH
+ * 4.0.2 compares MPI_UINT64_T as signed. */
 struct amg_mpi_figures {
-    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* of the slowest */
+    uint64_t window_ns[AMG_MPI_MEMORIES][AMG_MPI_SIZES]; /* slowest rank */
     /* INT64_MAX minus the time of the fastest rank, in ns */
     uint64_t message_inverse[AMG_MPI_MEMORIES][AMG_MPI_SIZES];
     uint64_t needs_target; /* 1: a get needs the target to call MPI */

@@ -21,9 +21,9 @@
  * fragments (of a put: when the flush has returned). In the same step the
  * transfer releases its access, because the exposer may wait for the release,
  * and this program perhaps makes no further progress. A silent target would
- * delay that end. So a cancellable transfer moves its fragments through bounce
- * buffers: its operation ends within GRACE_MS after a cancel (mpi_transfer.c).
- * Other transfers use the user's memory directly.
+ * delay the end of the operation. So a cancellable transfer moves its fragments
+ * through bounce buffers, and its operation ends within GRACE_MS after a cancel
+ * (mpi_transfer.c). Other transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
  *
@@ -486,7 +486,7 @@ hg_return_t amg_mpi_rma_op_start_locked(
 
 /* Fragments in flight that MPI_Testany() tests together: each call makes MPI
  * progress, and takes 0.1 us even if it finds nothing. If more fragments are in
- * flight, further batches follow: all of the first may go to a silent rank. */
+ * flight, more batches follow: those of one silent rank may fill the first. */
 struct batch {
     MPI_Request requests[AMG_MPI_FRAGMENTS_TEST];
     struct amg_mpi_fragment *fragments[AMG_MPI_FRAGMENTS_TEST];

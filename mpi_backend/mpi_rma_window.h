@@ -24,8 +24,8 @@ enum {
     AMG_MPI_DESC_WORDS = 5,
     AMG_MPI_DESC_LEN = 64, /* a cache line each; the rest is unused */
     /* Least length of a transfer through a window, and of its average run.
-     * Messages, which gather, are faster for less: 4 KiB take 2.2 us, or 4.1 us
-     * through a window, with the access (MPICH 4.0.2, ch4:ucx, one node). */
+     * Messages, which gather, are faster below: 4 KiB take 2.2 us by a message,
+     * 4.1 us by a window with the access (MPICH 4.0.2, ch4:ucx, one node). */
     AMG_MPI_WINDOW_LEN_MIN = 16 * 1024,
 };
 
@@ -50,7 +50,7 @@ struct amg_mpi_regions {
     struct amg_mpi_region *list; /* an array in the order of bases */
     uint32_t count;
     uint32_t cap;
-    uint32_t max;  /* regions attached at once */
+    uint32_t max;  /* most regions attached at once */
     bool was_full; /* `max` was reached, which was logged */
 };
 

@@ -30,7 +30,7 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 
     if (domain->is_dead) {
         AMG_LOG_ERROR("mpi", "MPI_Finalize ended this class; close classes "
-                             "before it");
+                             "before MPI_Finalize");
         return HG_NA_ERROR;
     }
     if (domain->comm.thread_level != MPI_THREAD_SINGLE ||
@@ -38,8 +38,8 @@ hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
         return HG_SUCCESS;
     if (!atomic_exchange_explicit(&was_told, true, memory_order_relaxed))
         AMG_LOG_ERROR("mpi",
-            "MPI was started with MPI_THREAD_SINGLE, and this thread did not "
-            "start it: its calls are refused; use MPI_Init_thread with "
+            "another thread started MPI, with MPI_THREAD_SINGLE, so the calls "
+            "of this thread are refused; use MPI_Init_thread with "
             "MPI_THREAD_FUNNELED or higher");
     return HG_OPNOTSUPPORTED;
 }

@@ -65,7 +65,7 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     transfer->op = NULL;
 }
 
-/* Frees the transfer, but not its place in flight, and starts no queued one. */
+/* Frees the transfer, but keeps its place in flight taken. */
 static void transfer_free_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {

@@ -37,11 +37,11 @@
  *   STOP            initiator  stop                  end early; of a put, how
  *                                                    many bytes were sent
  *   HALT            exposer    -                     asks for STOP
- *   SYNC            either     sync                  make progress and answer;
- *                                                    or that answer
+ *   SYNC            either     sync                  asks for progress and an
+ *                                                    answer; or is the answer
  *   DISCONNECT          child  -                     its subtree is closing
  *   DISCONNECT_AGAIN    parent -                     all closed: close again
- *   DISCONNECT_ALL      above  missing               all but these are closing
+ *   DISCONNECT_ALL      above  missing               all but the missing close
  *   DISCONNECT_ASK      parent -                     which ranks are missing?
  *   DISCONNECT_MISSING  child  missing               the missing ranks
  *

@@ -31,7 +31,7 @@ extern "C" {
  * The input is encoded before the call returns. All else needs a thread that
  * makes progress: HG_Progress(). HG_Trigger() runs the callback when the reply
  * has arrived, a one-way request has left, or the call has failed. A call to a
- * peer with AMALGAM_CREDITS unanswered calls waits here, in order.
+ * peer with AMALGAM_CREDITS unanswered calls waits at the origin, in order.
  *
  * @param handle     [in]  with address and id, and not in flight
  * @param callback   [in]  may be NULL
@@ -52,8 +52,8 @@ extern "C" {
  *            output of the handle's last call is freed. The callback gets
  *            HG_SUCCESS, HG_CANCELED, HG_NOENTRY (the target does not know the
  *            RPC, or has no such context), HG_OPNOTSUPPORTED (the target does
- *            not listen), HG_INVALID_ARG (no callback there for the RPC),
- *            HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR.
+ *            not listen), HG_INVALID_ARG (the target has no callback for the
+ *            RPC), HG_HOSTUNREACH, HG_NA_ERROR, HG_PROTOCOL_ERROR.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
@@ -65,9 +65,9 @@ HG_PUBLIC hg_return_t HG_Forward(
  * Send the answer to a request and return at once.
  *
  * An answer too long for one message counts as sent when its origin has pulled
- * it. The callback gets HG_HOSTUNREACH if the origin ends before that, and
- * HG_CANCELED if the origin's context ends, if the transport detects the end;
- * the library probes the origin after a second, then at growing intervals.
+ * it. Until then the library probes the origin, after a second and then at
+ * growing intervals. If the transport reports that the origin has ended, the
+ * callback gets HG_HOSTUNREACH; if the origin's context has ended, HG_CANCELED.
  *
  * @param handle      [in]  as the RPC's callback received it; not answered yet;
  *                          the program may have destroyed it

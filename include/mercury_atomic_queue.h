@@ -164,7 +164,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
 static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
     struct hg_atomic_queue *queue)
 {
-    /* Reads `pops` first, which never exceeds `pushes`, read later. */
+    /* Reads `pops` before `pushes`, so that the difference is not negative. */
     int64_t pops = hg_atomic_get64(&queue->pops);
     int64_t count = hg_atomic_get64(&queue->pushes) - pops;
 

@@ -78,10 +78,10 @@ HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t *hg_class, uint32_t count,
 /**
  * Release a bulk handle; the last release ends the exposure of the memory.
  *
- * No new access begins; accesses in flight end before the function returns.
- * This is true even while a call brings the handle to a peer: later transfers
- * of the peer end with HG_NOENTRY. So free the handle after the reply, or, for
- * a call without a reply, when the peer has told that its transfers are over.
+ * No new access begins; accesses in flight end before the function returns. The
+ * exposure ends even while a call brings the handle to a peer, whose later
+ * transfers end with HG_NOENTRY. So free the handle after the reply, or, for a
+ * call without a reply, when the peer has told that its transfers are over.
  *
  * @param handle  [in]  HG_BULK_NULL is allowed
  * Owns:      the caller's reference is consumed on success only.

@@ -119,7 +119,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt(const char *na_info_string, uint8_t na_listen,
  * string. If the program has not initialised MPI, the library does so with
  * MPI_THREAD_MULTIPLE, and finalises MPI when the process exits, so a class may
  * be opened again later. The thread level of MPI decides which threads may call
- * the library; the log names a level that is a limitation.
+ * the library; a log line of level info names the thread level.
  *
  * With an NA class in the options (see na.h) the HG class uses the transports
  * of the NA class; the string, na_listen and `na_init_info` are not read then,
@@ -193,7 +193,7 @@ HG_PUBLIC void HG_Cleanup(void);
  * Errors:    an unknown name changes nothing; the log says so.
  * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but it is the level of all outlets.
+ * Source:    as Mercury 2.4, but the level is that of all outlets.
  */
 HG_PUBLIC void HG_Set_log_level(const char *level);
 
@@ -218,8 +218,8 @@ HG_PUBLIC void HG_Set_log_subsys(const char *subsys);
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks. `log_func` may be called by any thread
- *            that calls the library, one at a time.
+ * Threads:   any thread; may wait while a line is written. `log_func` may be
+ *            called by any thread that calls the library, one at a time.
  * Undefined: `log_func` calls the library.
  * Source:    as Mercury 2.4.
  */
@@ -234,7 +234,7 @@ HG_PUBLIC void HG_Set_log_func(
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
  * Errors:    an unknown name changes nothing; the log says so.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; may wait while a line is written.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -307,10 +307,10 @@ HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
  * Reserve bytes of every request for a header of the program.
  *
  * The buffer of HG_Get_input_buf() begins with these bytes: the origin writes
- * them before HG_Forward(), the target reads them. They travel in the request
- * itself, even if the arguments are too long for the request. Both sides set
- * the same length before they open a context; a request with another length is
- * answered with HG_PROTOCOL_ERROR.
+ * them before HG_Forward(), the target reads them. The request itself carries
+ * these bytes, even if the arguments are too long for the request. Both sides
+ * set the same length before they open a context; a request with another length
+ * is answered with HG_PROTOCOL_ERROR.
  *
  * @param hg_class  [in]
  * @param offset    [in]  bytes, at most HG_Class_get_input_eager_size()
@@ -328,7 +328,7 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
  *
  * The buffer of HG_Get_output_buf() begins with these bytes: the target writes
  * them before HG_Respond(), the origin reads them once its callback runs. An
- * answer that the library itself sends lacks them. Otherwise as
+ * answer that the library itself sends lacks these bytes. Otherwise as
  * HG_Class_set_input_offset().
  *
  * @param hg_class  [in]
@@ -349,11 +349,11 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
  * HG_Create() calls the function. At the target, handles are created when
  * requests arrive, and are reused: the function is called once for each handle,
  * inside HG_Progress(), and the data stay attached for all calls of the handle,
- * until the class is closed. It is not called for existing handles.
+ * until the class is closed. The function is not called for existing handles.
  *
  * @param hg_class  [in]
- * @param callback  [in]  if it fails, HG_Create() returns its result, or the
- *                        request is answered with that; NULL: no function
+ * @param callback  [in]  if it fails, its result is returned by HG_Create(), or
+ *                        answers the request; NULL: no function
  * @param arg       [in]  passed to `callback`
  * Owns:      `arg` must live until the class is closed.
  * Errors:    HG_INVALID_ARG hg_class is NULL
@@ -395,7 +395,7 @@ HG_PUBLIC hg_return_t HG_Class_get_counters(
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but in every build.
  */

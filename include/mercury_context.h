@@ -133,10 +133,10 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * Make progress on messages and transfers, until a callback is ready for
  * HG_Trigger().
  *
- * If several threads call HG_Progress(), one of them makes progress; the others
- * wait in the order of their calls until a callback is queued or the first
- * thread leaves. A thread also returns when other threads have run callbacks
- * since its last wait, because it may wait for what a callback did. With
+ * If several threads call HG_Progress(), one of them makes progress. The others
+ * wait, in the order of their calls, until a callback is queued or that thread
+ * leaves. A thread also returns when other threads have run callbacks since its
+ * last wait, because the caller may wait for what such a callback did. With
  * time-out 0 the call polls the transports once, and does not sleep.
  *
  * @param context  [in]

@@ -98,11 +98,11 @@ typedef enum hg_mem_type {
  * the defaults. Every transport accepts every field; the comment of a field
  * names the transports over which the field has no effect. */
 struct hg_init_info {
-    /* Options of the network layer, in their frozen form; see na_types.h. Not
-     * read when `na_class` is set. */
+    /* Options of the network layer, in the layout of NA 4.0; see na_types.h.
+     * Not read when `na_class` is set. */
     struct na_init_info_4_0 na_init_info;
-    /* Use this NA class, and ignore the init string. The NA class stays the
-     * caller's, who closes it after HG_Finalize(). All transports. */
+    /* Use this NA class, and ignore the init string. The caller keeps the NA
+     * class, and closes the NA class after HG_Finalize(). All transports. */
     na_class_t *na_class;
     /* Receives kept posted; 0: default. Without effect: AMALGAM_CREDITS limits
      * the requests in flight from each peer, and each transport keeps as many
@@ -144,7 +144,7 @@ struct hg_init_info {
     /* Number of buffers that many requests share; 0: default, 4. Without
      * effect, as no_multi_recv is. */
     unsigned int multi_recv_op_max;
-    /* Number of shared buffers left, from which on requests are copied. Without
+    /* Copy requests once only this number of shared buffers is left. Without
      * effect, but a value above multi_recv_op_max is an error. */
     unsigned int multi_recv_copy_threshold;
 };

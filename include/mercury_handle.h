@@ -38,19 +38,19 @@ HG_PUBLIC hg_return_t HG_Create(
  * An operation in flight has a reference of its own: the operation continues
  * and calls its callback. At the target the expected answer has a reference,
  * too, so HG_Respond() may follow HG_Destroy(). If no answer follows, the
- * origin gets HG_CANCELED: when the callback that destroyed the handle has
- * returned, or after ten seconds if the callback had started a call or transfer
- * whose callback may answer; after one second if no callback destroyed the
- * handle; at once if the handle is destroyed twice, or its context is
- * destroyed.
+ * origin gets HG_CANCELED: when the callback that called HG_Destroy() returns,
+ * or, if this callback had started a call or transfer whose own callback may
+ * answer, after ten seconds; after one second if no callback called
+ * HG_Destroy(); at once if the handle is destroyed twice, or the context of the
+ * handle is destroyed.
  *
  * @param handle  [in]  HG_HANDLE_NULL is allowed
- * Owns:      the caller's reference is consumed; if the caller has none, the
- *            reference of the answer is, which ends the call.
+ * Owns:      the caller's reference is consumed; if the caller has none, that
+ *            of the expected answer is consumed, which ends the call.
  * Errors:    HG_INVALID_ARG the unanswered call was cancelled meanwhile
  * Threads:   any thread; never blocks, except while a peer pulls the long
- *            arguments of a cancelled call: then the call may wait for the peer
- *            up to AMALGAM_FREE_TIMEOUT_MS; then the arguments stay allocated.
+ *            arguments of a cancelled call: HG_Destroy() then waits at most for
+ *            AMALGAM_FREE_TIMEOUT_MS, after which the arguments stay allocated.
  * Undefined: nothing.
  * Source:    as Mercury 2.4, but the origin of a call that is never answered
  *            gets HG_CANCELED.

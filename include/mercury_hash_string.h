@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash of a string: the hash of its name is the id of HG_Register_name(). */
+/* Hash of a string; the id of an RPC by HG_Register_name() is such a hash. */
 #ifndef MERCURY_HASH_STRING_H
 #define MERCURY_HASH_STRING_H
 
@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /**
- * Compute Bernstein's hash of a string: 5381, then times 33 plus each byte.
+ * Compute Bernstein's hash: h = 5381; then, for each byte, h = 33 h + byte.
  *
  * @param string  [in]
  * Owns:      nothing changes hands.

@@ -15,9 +15,9 @@
  *
  * The list "a,b,~c" of names selects the outlets that are shown. For an outlet,
  * the library checks the outlet itself, its parent, the parent's parent and so
- * on. The first of these decides that is in the list (shown; with ~ hidden),
- * has a level of its own (shown), or has the state HG_LOG_ON or HG_LOG_OFF. If
- * none decides, the outlet is shown unless the list shows other outlets.
+ * on, until one of them is in the list (shown; with ~ hidden), has a level of
+ * its own (shown), or has the state HG_LOG_ON or HG_LOG_OFF. If none of them
+ * does, the outlet is shown unless the list shows other outlets.
  *
  * Outlets of the library: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag,
  * and rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi,
@@ -46,8 +46,8 @@
     X(HG_LOG_LEVEL_MAX, "", NULL)
 
 /* A line is written if its level is not above the level of its outlet. From
- * level MIN_DEBUG on, an outlet with a log in memory keeps its debug lines
- * there, and its next error prints them. */
+ * MIN_DEBUG on, debug lines of an outlet with a log in memory are kept there,
+ * and the library prints that log after the next error line of the outlet. */
 #define X(level, name, stream) level,
 enum hg_log_level { HG_LOG_LEVELS };
 #undef X
@@ -226,7 +226,7 @@ HG_UTIL_PUBLIC void hg_log_set_level(enum hg_log_level log_level);
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4; at first HG_LOG_LEVEL of the environment, or
  *            warning.
@@ -302,8 +302,8 @@ HG_UTIL_PUBLIC const char *hg_log_level_to_string(enum hg_log_level log_level);
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks. `log_func` may be called by any thread
- *            that calls the library, one at a time.
+ * Threads:   any thread; may wait while a line is written. `log_func` may be
+ *            called by any thread that calls the library, one at a time.
  * Undefined: `log_func` calls the library.
  * Source:    as Mercury 2.4.
  */
@@ -314,7 +314,7 @@ HG_UTIL_PUBLIC void hg_log_set_func(hg_log_func_t log_func);
  *
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; may wait while a line is written.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -327,7 +327,7 @@ HG_UTIL_PUBLIC hg_log_func_t hg_log_get_func(void);
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; may wait while a line is written.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -340,7 +340,7 @@ HG_UTIL_PUBLIC void hg_log_set_stream_error(FILE *stream);
  *
  * Owns:      the result stays its owner's; initially it is stderr.
  * Errors:    none.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; may wait while a line is written.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */

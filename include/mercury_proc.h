@@ -48,7 +48,7 @@ struct hg_proc_cursor {
     char *pos; /* the next byte */
     char *end; /* limit of inline functions; NULL: they must not code */
     hg_proc_op_t op;
-    bool was_asked_op; /* a type asked for the operation: it may free memory */
+    bool was_asked_op; /* a type asked for `op`, so that type may free memory */
 };
 
 #ifdef __cplusplus
@@ -58,7 +58,7 @@ extern "C" {
 /**
  * Create a proc without a buffer; hg_proc_reset() gives the proc a buffer.
  *
- * @param hg_class  [in]   for types that need one, as hg_bulk_t; may be NULL
+ * @param hg_class  [in]   types such as hg_bulk_t need a class; may be NULL
  * @param hash      [in]
  * @param proc      [out]
  * Owns:      the caller owns the result; hg_proc_free() frees it.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests, by which a program waits for callbacks as if calls were blocking.
  *
- * A callback completes a request; hg_request_wait() calls progress and trigger
- * until then. If several threads wait, one of them calls both for all. */
+ * A callback completes a request; until then hg_request_wait() calls progress
+ * and trigger. If several threads wait, one thread makes the calls for all. */
 #ifndef MERCURY_REQUEST_H
 #define MERCURY_REQUEST_H
 

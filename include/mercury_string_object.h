@@ -92,7 +92,7 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
  * @param string  [in,out]
  * @param s       [in]  may be NULL
  * Owns:      if the object owned the old string, the caller owns that now, and
- *            calls free(); else its owner does not change.
+ *            calls free(); else the owner of the old string does not change.
  * Errors:    NULL: there was no string, or `string` is NULL.
  * Threads:   any thread, one at a time per object; never blocks.
  * Undefined: nothing.

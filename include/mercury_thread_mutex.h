@@ -60,7 +60,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller holds a mutex that is not fast
+ * Errors:    HG_UTIL_FAIL the caller holds the mutex, and it is not fast
  * Threads:   any thread; waits without limit.
  * Undefined: mutex is NULL; the caller holds a fast mutex.
  * Source:    as Mercury 2.4.
@@ -97,7 +97,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller does not hold the mutex, which is not fast
+ * Errors:    HG_UTIL_FAIL the mutex is not fast, nor held by the caller
  * Threads:   the thread that holds it; never blocks.
  * Undefined: mutex is NULL; the caller does not hold a fast mutex.
  * Source:    as Mercury 2.4.

@@ -35,8 +35,8 @@ extern "C" {
  *                           classes, the origin handle is bound, the local
  *                           memory is another process's, or a range reaches
  *                           beyond its handle
- *            HG_PERMISSION  the flags of a handle do not allow it: a pull needs
- *                           a readable origin and a writable local handle
+ *            HG_PERMISSION  the flags of a handle forbid the transfer: a pull
+ *                           needs a readable origin and a writable local handle
  *            HG_NOMEM       no memory
  *            HG_OPNOTSUPPORTED the origin handle has no key for the transport
  *            No callback follows an error. The callback gets HG_SUCCESS,

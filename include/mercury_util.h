@@ -37,9 +37,9 @@ HG_UTIL_PUBLIC int HG_Util_version_get(
  *                     or "debug"
  * Owns:      nothing changes hands.
  * Errors:    an unknown name changes nothing; the log says so.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
- * Source:    as Mercury 2.4, but it is the level of all outlets.
+ * Source:    as Mercury 2.4, but the level is that of all outlets.
  */
 HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
 
@@ -50,7 +50,7 @@ HG_UTIL_PUBLIC void HG_Util_set_log_level(const char *level);
  *                      but those that are off by default
  * Owns:      nothing changes hands.
  * Errors:    a list of 1024 bytes or more changes nothing; the log says so.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; never blocks for long.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */
@@ -62,8 +62,8 @@ HG_UTIL_PUBLIC void HG_Util_set_log_subsys(const char *subsys);
  * @param log_func  [in]  called as fprintf() would be; NULL: fprintf() itself
  * Owns:      nothing changes hands.
  * Errors:    none.
- * Threads:   any thread; never blocks. `log_func` may be called by any thread
- *            that calls the library, one at a time.
+ * Threads:   any thread; may wait while a line is written. `log_func` may be
+ *            called by any thread that calls the library, one at a time.
  * Undefined: `log_func` calls the library.
  * Source:    as Mercury 2.4.
  */
@@ -80,7 +80,7 @@ HG_UTIL_PUBLIC void HG_Util_set_log_func(
  * @param stream  [in]  NULL: stderr again
  * Owns:      the stream stays the caller's, and open until another is set.
  * Errors:    an unknown name changes nothing; the log says so.
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; may wait while a line is written.
  * Undefined: nothing.
  * Source:    as Mercury 2.4.
  */

@@ -13,11 +13,11 @@
  *
  * prints "my_tool: error: my_disk: no room for 5 bytes (disk.c:12 save)".
  *
- * The list "a,b,~c" of names selects the outlets that are shown. For an outlet,
- * the library checks the outlet itself, its parent, the parent's parent and so
- * on, until one of them is in the list (shown; with ~ hidden), has a level of
- * its own (shown), or has the state HG_LOG_ON or HG_LOG_OFF. If none of them
- * does, the outlet is shown unless the list shows other outlets.
+ * The list "a,b,~c" of names selects the outlets that are shown. The library
+ * asks of an outlet, then of its parent, the parent's parent and so on: is it
+ * in the list (shown; with ~ hidden), has it a level of its own (shown), or the
+ * state HG_LOG_ON or HG_LOG_OFF? The first yes decides. Without a yes, the
+ * outlet is shown unless the list shows other outlets.
  *
  * Outlets of the library: hg with cls, ctx, addr, rpc, bulk, proc, poll, diag,
  * and rpc_ref, poll_loop, perf, which are off; na with op, msg, mem, rma, mpi,

@@ -76,9 +76,9 @@
 #define HG_GEN_CAT_(a, b) a##b
 
 /* HG_GEN_x_A((t)(f))((t)(f))... expands the first element, and puts HG_GEN_x_B
- * before the next element, which puts HG_GEN_x_A before the element after; the
- * last name gets the suffix _END, and expands to nothing. An element `(t)(f)`
- * is the arguments of two macros, one after the other. */
+ * before the second, which puts HG_GEN_x_A before the third, and so on. Behind
+ * the last element, the name of the macro gets the suffix _END, and expands to
+ * nothing. An element `(t)(f)` is the arguments of two macros in turn. */
 
 #define HG_GEN_FIELDS(seq)   HG_GEN_CAT(HG_GEN_FIELD_A seq, _END)
 #define HG_GEN_FIELD_A(elem) HG_GEN_FIELD_TYPE elem HG_GEN_FIELD_B

@@ -15,7 +15,7 @@
  *   DISCONNECT          to the parent   the sender's whole subtree is closing,
  *                                       or the sender gave up; also answers ASK
  *   DISCONNECT_AGAIN    to children     all ranks have closed; close again
- *   DISCONNECT_ALL      to children*    the end: all but the named are closing
+ *   DISCONNECT_ALL      to children*    the end: all but the named ranks close
  *   DISCONNECT_ASK      to children     which ranks below are missing?
  *   DISCONNECT_MISSING  to the parent   answers ASK: the missing ranks
  *

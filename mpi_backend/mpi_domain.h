@@ -60,7 +60,7 @@ enum {
      * per context one of requests, one of replies; see mpi_long.c. */
     AMG_MPI_LONG_TAGS = 2 * AMG_MPI_CONTEXTS,
     /* Longest arguments in one message, with room for the headers. The target
-     * pulls longer arguments, whose bytes take longer than the round trip. */
+     * pulls longer arguments, whose transfer outlasts the extra round trip. */
     AMG_MPI_LONG_CAP = 65536 + 4096 - 64,
 };
 

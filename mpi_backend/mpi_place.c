@@ -4,9 +4,9 @@
  *
  * Each rank claims a seat in the file, and writes its rank there. After a
  * barrier of all ranks no further rank comes, and the first rank of the node
- * removes the file. A rank with another /dev/shm (in a container), or without
- * room in it, is alone on a node. If a rank fails after it claimed a seat, each
- * rank of the file is alone.
+ * removes the file. A rank with another /dev/shm (in a container), or whose
+ * /dev/shm is full, is alone on a node. If a rank fails after it claimed a
+ * seat, each rank of the file is alone.
  *
  * The ranks exchange bytes through the seats, in pieces, without a message. A
  * seat has room for two pieces, used in turn. In each round the ranks write,
@@ -16,8 +16,8 @@
  * The file has seats for all ranks of the job, at most SEATS_MAX; only claimed
  * seats have pages. Each rank reserves the pages of its seat, so that no write
  * raises SIGBUS. Like a segment of the driver for shared memory, the file gets
- * its length and a lock before its name; the lock tells processes that clean
- * the folder that the file is in use. */
+ * its length and a lock before its name. A process that cleans the folder sees
+ * by the lock that the file is in use. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* cpu_set_t, fallocate() */
 #endif

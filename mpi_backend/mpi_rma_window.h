@@ -74,7 +74,7 @@ struct amg_mpi_windows {
 /* Creates the windows, with all ranks of the communicator; `area` may be NULL.
  * All ranks get windows, or none: HG_OPNOTSUPPORTED, which is normal with some
  * MPIs; rank 0 warns only if the user asked for windows (`is_asked`). A caller
- * without memory gives NULL for `ret_windows`, and no rank gets windows. */
+ * without memory gives NULL as `ret_windows`: all ranks warn, and get none. */
 hg_return_t amg_mpi_windows_open(const struct amg_mpi_comm *comm,
     const struct amg_area *area, bool is_asked,
     struct amg_mpi_windows **ret_windows);

@@ -83,7 +83,7 @@ enum amg_mpi_kind {
 };
 
 enum {
-    AMG_MPI_WIRE_VERSION = 5, /* to be raised with each change of this file */
+    AMG_MPI_WIRE_VERSION = 5, /* to be raised with each change of the format */
     AMG_MPI_MAGIC = 0xa0,     /* the three high bits of the first byte */
     AMG_MPI_MAGIC_MASK = 0xe0,
     AMG_MPI_NAMED_MAX = 16, /* missing ranks that are named; more are counted */

@@ -6,10 +6,10 @@
  * memory. The header of a message names the receiving context. A context that
  * polls also receives for the other contexts, and wakes those that block.
  *
- * The lock of a domain guards the fields below, except atomics and pools; all
- * calls of libfabric for the domain; and all operations while they are posted.
- * So the driver asks for FI_THREAD_DOMAIN, with which the provider needs the
- * fewest locks. The caller of a function that ends in _locked holds the lock.
+ * The lock of a domain guards three things: the fields below, except atomics
+ * and pools; all calls of libfabric for the domain; and each operation while it
+ * is posted. So the driver asks for FI_THREAD_DOMAIN, the level at which the
+ * provider needs the fewest locks. Callers of _locked functions hold the lock.
  *
  * Resources, in the order in which a request or transfer waits for them; below
  * each resource: who holds it, how many may be held, and until when.
@@ -101,7 +101,7 @@ enum amg_ofi_peer_state {
     AMG_OFI_PEER_CONNECTING, /* CONNECT was sent or is due; the deadline runs */
     AMG_OFI_PEER_CLAIMED,    /* a CONNECT named its address, unproved so far */
     AMG_OFI_PEER_OPEN,       /* the peer has proved its identity */
-    AMG_OFI_PEER_INCOMPATIBLE, /* version or message_max differs: gets ours */
+    AMG_OFI_PEER_INCOMPATIBLE, /* version or message_max differs: ACCEPT due */
     AMG_OFI_PEER_STATES
 };
 
@@ -152,7 +152,7 @@ struct amg_peer {
         uint32_t received; /* came with `token` */
         uint32_t connect_sent; /* `sent` at our last CONNECT */
         uint32_t short_sent;   /* connect_sent of the CONNECT short_seq */
-        uint16_t short_seq; /* CONNECT whose ACCEPT lacked messages; 0: none */
+        uint16_t short_seq; /* CONNECT whose ACCEPT counted too few; 0: none */
         uint16_t seq;       /* number of our last CONNECT; 0: none was sent */
         uint16_t their_seq; /* number of the peer's last CONNECT */
         bool owes_connect;  /* a CONNECT is to be sent */
@@ -216,7 +216,7 @@ struct amg_ofi_msgbuf {
     unsigned char data[];
 };
 
-/* A received message, in its receive buffer or (of a PACK) in `whole`. */
+/* A received message. Its bytes are in a receive buffer, or in `whole`. */
 struct amg_ofi_message {
     struct amg_ofi_domain *domain;
     struct amg_peer *peer; /* NULL: not known yet */
@@ -342,7 +342,7 @@ struct amg_ofi_domain {
     struct {                  /* ofi_mem.c */
         struct amg_table all; /* struct amg_ofi_mem */
         uint64_t salt;        /* in our keys */
-        uint32_t serials;     /* of the next key: memories exposed so far */
+        uint32_t serials;     /* serial of the next key: counts exposures */
         uint64_t next_key;    /* unless the provider makes keys */
     } mems;
     struct {                  /* ofi_lease.c: ours */
@@ -453,8 +453,8 @@ hg_return_t amg_ofi_bind_addr_read(
 void amg_ofi_bind_addr_resolve(struct amg_ofi_bind_addr *bind);
 
 /* The best of libfabric's results `all` for `stack`, a stack of ofi_select.c;
- * of equal results, that of the NIC nearest to this process, or the first. With
- * `by_nic` only results of the NIC that the user named. NULL: none fits. */
+ * of equal results, that of the NIC nearest to this process, else the first.
+ * `by_nic`: only results of the NIC that the user named. NULL: none fits. */
 const struct fi_info *amg_ofi_bind_addr_best(const struct amg_open *how,
     const struct amg_ofi_bind_addr *bind, const struct fi_info *all,
     const char *stack, bool by_nic);
@@ -488,8 +488,8 @@ hg_return_t amg_ofi_auth_read(const struct amg_open *how, const char *device,
  * `ret_text`, which is returned, has AMG_OFI_AUTH_TEXT_CAP bytes. */
 const char *amg_ofi_auth_text(const struct fi_info *info, char *ret_text);
 
-/* fi_getinfo(). Libfabric reads its environment in the first fi_getinfo() of a
- * process; before that, sets variables that the user has not set. */
+/* Calls fi_getinfo(). Libfabric reads its environment in the first fi_getinfo()
+ * of a process; so the first call sets variables that the user has not set. */
 int amg_ofi_env_getinfo(uint32_t version, const char *node, const char *service,
     const struct fi_info *hints, struct fi_info **ret_info);
 

@@ -18,7 +18,7 @@
  *
  *     asked --all rows--> open --revoked--> ended
  *       +-------- bad GRANT, or no memory ----^
- *     A lease without a user is freed, and returned unless denied or lost. */
+ *     An unused lease is freed, a kept one later; is_gone: without RETURN. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@
 #include "ofi_backend/ofi_peer.h"
 
 enum {
-    SHORT_LEN = 4096,   /* up to this only by messages or an open lease */
+    SHORT_LEN = 4096,   /* up to this length, no transfer requests a lease */
     FIRST_MESSAGES = 2, /* most for a first access without a lease: 16 KiB over
                          * tcp took 31 us, and 42 us with a lease */
     RUN_SHORT = 2048,   /* shortest run that is worth a segment of a post */

@@ -5,7 +5,7 @@
  * which is not reused, and the salt of the domain; the key is invalid once the
  * memory is unregistered. To reach the memory, the provider needs an address
  * and a provider's key for each segment, which would not fit into our key. So
- * a peer asks for a lease, and GRANT has a row with both for each segment:
+ * a peer asks for a lease; GRANT has a row of address and key per segment:
  *
  *   LEASE -->  <-- GRANT (or DENY)  reads and writes  (<-- REVOKE)  RETURN -->
  *
@@ -410,8 +410,8 @@ void amg_ofi_mem_on_put_locked(const struct amg_ofi_message *message)
     access_answer_locked(message, rc);
 }
 
-/* Ends the grant, found from the oldest on: peers mostly return the oldest. A
- * RETURN without a grant has crossed a DENY. */
+/* Ends the grant. The search begins at the oldest grant, which peers mostly
+ * return first. A RETURN without a grant has crossed a DENY. */
 void amg_ofi_mem_on_return_locked(const struct amg_ofi_message *message)
 {
     struct amg_link *link = amg_list_first(&message->peer->rma.grants);

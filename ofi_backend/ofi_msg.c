@@ -427,7 +427,7 @@ static void request_give_locked(struct amg_ofi_ep *ep,
     amg_ofi_wait_wake_locked(ep);
 }
 
-/* Gives the reply to a cancelled call to the context that polls next. */
+/* Gives the late reply of a cancelled call to the context that polls next. */
 static void late_give_locked(
     struct amg_ofi_msgbuf *msgbuf, const struct amg_ofi_message *message)
 {

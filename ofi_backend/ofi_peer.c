@@ -10,16 +10,16 @@
  * A process that knows a peer's token counts as that peer, so all 64 bits of a
  * token come from the system's generator: no process can derive the tokens of
  * other processes from its own. The two indexes, by token and by address,
- * double their buckets as peers are added; without memory for that, their
+ * double their buckets as peers are added; without memory for more buckets, the
  * chains become longer.
  *
  * A tick (ofi_poll.c) runs ten times a second and checks only some of the
  * peers. A peer that this process sends to, or waits for, is watched: a wheel
  * of 16 lists has the peer in the list of the tick that checks the peer next.
- * That is the next tick while messages to the peer are unsent, else one within
- * a second while operations wait for the peer. Idle peers are in `resting`: a
- * tick checks each minute whether their processes are gone, but checks no ranks
- * of this job, as the end of a rank ends the job.
+ * While messages to the peer are unsent, each tick checks the peer; while only
+ * operations wait for the peer, a tick within a second does. Idle peers are in
+ * `resting`: a tick checks each minute whether their processes are gone, but
+ * checks no ranks of this job, as the end of a rank ends the job.
  *
  * The text of an address:
  *

@@ -53,7 +53,7 @@ static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
 struct amg_peer *amg_ofi_peer_next_watched_locked(
     const struct amg_ofi_domain *domain, const struct amg_peer *peer);
 
-/* Is the peer CONNECTING, or a message to it unsent? Then its deadline runs. */
+/* Does the peer's deadline run: is the peer CONNECTING, or a message unsent? */
 bool amg_ofi_peer_is_waiting(const struct amg_peer *peer);
 /* Do operations of this process wait for the peer? */
 bool amg_ofi_peer_is_awaited(const struct amg_peer *peer);

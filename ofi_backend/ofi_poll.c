@@ -29,7 +29,7 @@ enum {
     EXTENSIONS_MAX = 11, /* of the time to answer; 2 minutes by default */
     CONN_LEN = 20 << 20, /* tcp;ofi_rxm maps 17 MiB for a connection */
     BATCH = 16,          /* completions read at once */
-    POLLS_MIN = 10,      /* late polls, at least, until a deadline ends */
+    POLLS_MIN = 10,      /* fewest late polls until a deadline ends */
     CLOCK_MASK = 63,     /* when busy, one poll of 64 reads the clock */
 };
 

@@ -6,8 +6,8 @@
  * sender has connected, and its body has the length of its kind.
  *
  * All messages arrive in a few large buffers, each of which takes messages
- * until the longest message may not fit any more (FI_MULTI_RECV). Several are
- * posted, so that no message is unexpected to the NIC while a buffer is full.
+ * until the longest message may not fit any more (FI_MULTI_RECV). Several
+ * buffers are posted: while one is full, no message is unexpected to the NIC.
  *
  * The provider releases a full buffer, but a message for that buffer may still
  * arrive: a long message, while short messages of other senders fill the bytes
@@ -17,8 +17,8 @@
  * may remain for ever, if the sender is gone or the provider skipped the bytes;
  * or the missing message comes when the sender's link is back. So after some
  * time without messages the buffer gets other memory, and the driver keeps the
- * former memory for late messages. Once there are REPLACED_MAX such blocks, the
- * driver waits longer, and posts the buffer with the same memory again. */
+ * former memory for late messages. After REPLACED_MAX replacements, the driver
+ * waits longer instead, and posts the buffer with its present memory again. */
 #include "ofi_backend/ofi_ep.h"
 
 #include <string.h>

@@ -28,8 +28,8 @@ static void transfer_granted_locked(struct amg_ofi_transfer *transfer)
         amg_ofi_transfer_move_locked(transfer);
 }
 
-/* Continues the transfers that wait for the lease, which is open, or was not
- * granted for the reason `ret`. */
+/* Posts the transfers that wait for the lease, if `ret` is HG_SUCCESS; posts
+ * them by messages, if `ret` is HG_AGAIN; else ends them with `ret`. */
 static void lease_settle_locked(struct amg_ofi_lease *lease, hg_return_t ret)
 {
     struct amg_list waiting;

@@ -182,7 +182,7 @@ void amg_ofi_rma_on_done_locked(const struct amg_ofi_message *message);
 void amg_ofi_rma_cancel_locked(struct amg_op *op);
 /* The endpoint closes: cancels all its transfers. A later call with `is_over`
  * ends the operations of transfers whose reads and writes are still in flight;
- * the completion of these later ends no operation. */
+ * when such a read or write completes later, no operation ends. */
 void amg_ofi_rma_drop_locked(struct amg_ofi_ep *ep, bool is_over);
 /* Posts were cancelled, or the endpoint was closed: no fragment will complete.
  * The loss of the peers then ends the transfers. */

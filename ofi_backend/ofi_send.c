@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Message buffers (msgbufs), and their sends.
  *
- * A msgbuf is made when none is free, and lives until the domain closes. In use
- * are outgoing messages, replies, and requests that the user has not released;
- * the credits bound these requests. An incoming message is copied out of its
- * receive buffer (4 KiB in 0.1 us), so that a handler that keeps its request
- * does not occupy that buffer. Only registered memory is touched before use.
+ * A msgbuf is made when none is free, and lives until the domain closes. A used
+ * msgbuf holds an outgoing message, or a request or reply that the user has not
+ * released; credits bound these requests. An incoming message is copied out of
+ * its receive buffer (4 KiB in 0.1 us), so that a handler that keeps a request
+ * does not keep that buffer. Only registered msgbufs have pages before use.
  *
  * Calls and replies to one peer that the program posts between two polls, or
  * while messages wait for room, share a message (transport/pack.h), except the
- * first call; but not while a thread blocks, as the next poll may be far off.
- * The shared message follows all messages that wait for its peer.
+ * first call. No calls share a message while a thread blocks, as the next poll
+ * may be far off. A shared message follows all messages that wait for its peer.
  *
  * Providers keep short messages in order, but send long messages in pieces, or
  * have the receiver read them, so that later messages arrive first (ofi_rxm:

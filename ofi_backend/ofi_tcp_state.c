@@ -30,7 +30,7 @@ enum {
 };
 
 /* 0: `fd` is no open TCP connection. The age of the oldest unacknowledged byte
- * is the sum of its time-outs, which double, plus the time after the last. */
+ * is the sum of its time-outs, which double, plus the time since the last. */
 static unsigned conn_state(const struct amg_ofi_domain *domain, int fd)
 {
     uint64_t max_ms = domain->connect_ns / AMG_NS_PER_MS;

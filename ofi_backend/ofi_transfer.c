@@ -12,7 +12,7 @@
  * and writes is in flight: the provider cannot stop them.
  *
  * A read or write takes runs of memory at the initiator and at the peer until
- * either side reaches the provider's limit of segments per post, or
+ * either side reaches the limit of segments per post, or the bytes reach
  * FRAGMENT_LEN. Segments of the peer are never merged: each has its own key.
  *
  * A fragment by message costs one round trip and no registration; many small
@@ -21,8 +21,8 @@
  * refuses this message if any part of the transfer is out of bounds. If
  * the transfer ends before an answer, as by a cancel, the message keeps its
  * cookie and its place among the unanswered messages until the answer comes or
- * the peer is lost. If the slot were used again, its 1,024th use would have the
- * same cookie, and take the late bytes. */
+ * the peer is lost. If the table slot were used again, its 1,024th use would
+ * have the same cookie, and take the late bytes. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static struct amg_ofi_fragment given_up;
 /* Memory that one post names. */
 struct shape {
     struct iovec local[AMG_OFI_IOVS];
-    uint32_t segments[AMG_OFI_IOVS]; /* local ones, if that memory is exposed */
+    uint32_t segments[AMG_OFI_IOVS]; /* of `local`, if the memory is exposed */
     void *descs[AMG_OFI_IOVS];
     struct fi_rma_iov remote[AMG_OFI_IOVS];
     size_t local_count;
@@ -150,8 +150,8 @@ static void mrs_close_locked(struct amg_ofi_fragment *fragment)
             fragment->mrs[--fragment->mr_count]);
 }
 
-/* The registration of a local run; for memory that is not exposed, one for this
- * fragment alone, as nothing tells when the program frees the memory. */
+/* The registration of a local run. Memory that is not exposed is registered for
+ * this fragment alone, as nothing tells when the program frees the memory. */
 static hg_return_t mr_open_locked(struct amg_ofi_fragment *fragment,
     const struct shape *shape, size_t i, struct fid_mr **ret_mr)
 {
@@ -430,7 +430,7 @@ static void fragment_lost_locked(struct amg_peer *peer)
     AMG_ASSERT(peer->rma.unanswered == 0);
 }
 
-/* Takes the transfer from its peer, puts its lease, completes its operation. */
+/* Ends the use of the lease, completes the operation, frees the transfer. */
 static void transfer_end_locked(struct amg_ofi_transfer *transfer)
 {
     struct amg_ofi_domain *domain = transfer->peer->domain;

@@ -52,7 +52,7 @@ static void peer_write_state_locked(
     amg_state_add_list(state, "messages to it with the provider", &peer->sends);
     amg_state_add(state, "messages about the connection due to it",
         (size_t)peer->conn.owes_connect + peer->conn.owes_accept);
-    /* The next long call gives back places of answered one-way calls. */
+    /* The next long call gives back the places of released one-way calls. */
     amg_state_add(state, "long requests with a place there",
         peer->requests.longs -
             (peer->calls.unanswered == 0 ? peer->requests.long_oneways : 0u));
@@ -211,7 +211,7 @@ static int cq_make(struct amg_ofi_domain *domain, bool no_block)
     domain->wait.fd = -1;
     if (code == 0 && no_block)
         return 0;
-    /* The provider has no descriptor, and may say so only now. */
+    /* The provider has no descriptor, and may report that only now. */
     if (code == 0)
         (void)amg_ofi_call->close(&domain->fi.cq->fid);
     domain->fi.cq = NULL;

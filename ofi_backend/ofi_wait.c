@@ -5,8 +5,8 @@
  * other contexts of this class signal when they find events for this context;
  * and a timer, which bounds every wait: for deadlines, and for a provider that
  * needs another poll, or lost a wake-up. The timer is short while operations
- * wait for room or are in flight, credits are owed, or the descriptor is muted,
- * and else a tenth of a second: ten wake-ups a second.
+ * wait for room or are in flight, while credits are owed, and while the
+ * descriptor is muted; otherwise it wakes the thread ten times a second.
  *
  * The queue's descriptor of net in libfabric 1.17 (and of tcp in 1.18.0) stays
  * readable for ever once it was readable. So the driver mutes (ignores) for a
@@ -37,7 +37,7 @@
 #define WAIT_MUTE_NS   (8 * AMG_NS_PER_MS)   /* the descriptor is muted */
 
 enum {
-    SPINNING_TICKS = 2,    /* in which no thread blocks: then leave the epoll */
+    SPINNING_TICKS = 2,    /* no thread blocked: the queue leaves the epoll */
     MUTE_TICKS = 10,       /* a second */
     FALSE_ALARMS_MAX = 16, /* in a row, before a descriptor is muted */
 };

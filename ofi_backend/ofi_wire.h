@@ -15,7 +15,7 @@
  *            cookie of a lease also until RETURN was sent. So a REVOKE that
  *            crosses RETURN finds no open lease, and a RETURN that crosses DENY
  *            finds no grant. At 4 million open cookies, an operation ends with
- *            HG_NOMEM. In CREDIT: a note of flow control (transport/flow.h)
+ *            HG_NOMEM. The cookie of a CREDIT is a note (transport/flow.h)
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. The token names the
  *            sender, and no other process knows it. The token is unknown to a
@@ -49,7 +49,7 @@
  *   PACK        either     calls of transport/pack.h   messages of the kinds
  *                                                      from REQUEST to CREDIT
  *                                                      for one context; the
- *                                                      cookie is their number
+ *                                                      cookie is their count
  *
  * Integers have the byte order of the machine; with another order the magic
  * number differs. The fields of CONNECT and ACCEPT stay in place in all
@@ -121,7 +121,7 @@ struct amg_ofi_connect {
                    * CONNECT. Numbers repeat after 65,535 CONNECTs: 18 hours at
                    * one a second */
     uint8_t addr[AMG_OFI_ADDR_MAX]; /* of the sender */
-    uint32_t received; /* messages of the receiver that came with its token */
+    uint32_t received; /* messages from the receiver, with its token, so far */
     uint16_t first;    /* credits of the receiver from the start */
     uint16_t longs;    /* the receiver's requests beyond message_len, up to
                         * AMG_OFI_LONG_LEN, that find room; 0: none */

@@ -28,7 +28,7 @@ def powers($step; word):
     [1 | while(. <= $high * 1.01; . * $step) | select(. >= $low * 0.99) |
         "\(word | quoted) \(.)"];
 
-# These powers, with a step so large that there is room for all.
+# Tics at powers of a step that is so large that all tics have room.
 def tics($room; word):
     . as $panel | [2, 4, 8, 16, 64, 256] |
     map(. as $step | $panel | powers($step; word)) |
@@ -49,7 +49,7 @@ def x_axis($room):
             else tostring end) | join(", ")) + ")"
     end;
 
-# A logarithm where the values are of different magnitudes, else from zero on.
+# A logarithmic axis if the values differ much, else a linear one from zero.
 def y_axis:
     (ys | max) as $high | (ys | min) as $low |
     "set format y '%g'",
@@ -117,8 +117,8 @@ def numbered:
     reduce .series[] as $s ({list: [], ours: 0, control: 0};
         .list += [$s + {n: .[$s.kind]}] | .[$s.kind] += 1) | .list;
 
-# $room: for so many tics. $most: series in one panel of the figure; all panels
-# get as many lines in their keys, to be of the same height.
+# $room: how many tics fit. $most: the most series of any panel; the keys of all
+# panels get as many lines, so that the panels have the same height.
 def panel($p; $room; $most; $noisy):
     "set title \(.title | quoted) noenhanced",
     # The second line keeps the key away.

@@ -302,7 +302,7 @@ int main(int argc, char **argv)
     int size = 0;
     int rc = 0;
 
-    /* As the library does where it starts MPI itself. */
+    /* The level that the library requests if it starts MPI itself. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -37,7 +37,7 @@ uint32_t map_core_len(const struct map *map, uint32_t first);
 uint32_t map_numa_len(const struct map *map, uint32_t first);
 uint32_t map_package_len(const struct map *map, uint32_t first);
 
-/* The only NUMA node or package near a NIC, with its number; else the node. */
+/* Home of a NIC: the one NUMA node or package near it, or the whole node. */
 enum map_home { MAP_HOME_NODE, MAP_HOME_PACKAGE, MAP_HOME_NUMA };
 enum map_home map_home_of(const struct amg_machine *machine,
     const struct amg_nic *nic, unsigned *ret_number);

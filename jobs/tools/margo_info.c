@@ -93,7 +93,7 @@ static bool output_first_error(
 }
 
 /* Removes the variables of the launcher, so that MPI starts as a job of its
- * own: all trials would share one connection, which the first trial closes. */
+ * own: with them all trials would share a connection that the first closes. */
 static void launcher_forget(void)
 {
     static const char *const prefixes[] = {"PMI_", "PMI2_", "PMIX_", "PRTE_",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The node as text.
  *
- * Equal cores share one line. A core is equal to the one before it if it has
- * the same ranks and threads, where the numbers of all hardware threads
- * increase by one step and those of ranks by zero or one. So a node with one
- * rank on each of its 128 cores takes as few lines as one that runs a single
- * rank. */
+ * Equal cores share one line. A core counts as equal to the core before it if
+ * both have as many ranks and library threads, if the numbers of all hardware
+ * threads rise by one step, and if the numbers of all ranks rise by 0 or by 1.
+ * So a node with one rank on each of its 128 cores takes as few lines as one
+ * that runs a single rank. */
 #include <stdio.h>
 #include <string.h>
 

@@ -9,8 +9,8 @@
  *   RPC data      state of each RPC:     the sign of the amount
  *
  * Two RPCs, deposit and withdraw, share one handler, and the RPC data tells
- * which one it serves. A pointer may be attached with a function that frees
- * it: there the bank closes its books, after all ranks have ended.
+ * which one it serves. A pointer may be attached with a function that frees it:
+ * in that function the bank closes its books, after all ranks have ended.
  *
  * Rank 0 serves, all other ranks are clients. */
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* Calls a function of another rank, without arguments and without a reply.
  *
  * An RPC has a name, and a function at its target. Both sides register the
- * name, and get the same id for it. This one is one-way: no reply is sent, so
+ * name, and get the same id for it. This RPC is one-way: no reply is sent, so
  * the caller's callback means that the request has left, and not that it was
  * served.
  *
@@ -18,8 +18,8 @@
 static atomic_int greetings;
 
 /* Runs at rank 0, once for each request: in a thread of the library if it has
- * one, and also within calls that wait, such as job_close(). So two may run at
- * the same time, and shared variables are atomic, or have a lock. */
+ * one, and also within calls that wait, such as job_close(). So two calls may
+ * be served at the same time: shared variables are atomic, or have a lock. */
 static hg_return_t hello(hg_handle_t handle)
 {
     atomic_fetch_add(&greetings, 1);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     hello_id = MERCURY_REGISTER(job.hg_class, "hello", void, void, hello);
     if (hello_id == 0)
         job_fail("MERCURY_REGISTER: the lines above say why");
-    /* One-way; both sides must declare it. */
+    /* Declares the RPC one-way, which both sides must do. */
     job_check(HG_Registered_disable_response(job.hg_class, hello_id, HG_TRUE),
         "HG_Registered_disable_response");
     job_begin(&job);

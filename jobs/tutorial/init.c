@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 
     print_addresses(hg_class, rank, ranks);
 
-    /* Collective again: each rank serves the others until the last one has
-     * called it. So a server needs no message that tells it to stop. The
+    /* Collective again: each rank serves the others until the last rank has
+     * made this call. So a server needs no message that tells it to stop. The
      * contexts are closed, too. */
     job_check(amalgam_finalize(hg_class), "amalgam_finalize");
     MPI_Finalize();

@@ -3,8 +3,8 @@
  *
  * MERCURY_GEN_PROC knows fields of known types. For a type of its own, say T, a
  * program defines the function hg_proc_T(); the macros use it by that name, so
- * T may be a field like others. It has three tasks: to encode the bytes, to
- * decode them, and to free what decoding has allocated.
+ * T may be a field like others. The function has three tasks: to encode the
+ * bytes, to decode them, and to free what decoding has allocated.
  *
  * Received bytes may be wrong. So decoding trusts no length before it has
  * checked that so many bytes are there, and frees its memory when it fails: the

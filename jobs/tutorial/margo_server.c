@@ -4,7 +4,7 @@
  *   margo_server [TRANSPORT [CALLS]]
  *
  * Writes its address to stdout, for margo_client, and ends after CALLS calls
- * (4). TRANSPORT is "tcp", or any other of HG_Init(). */
+ * (4). TRANSPORT is an init string of HG_Init(); default: "tcp". */
 #include <stdio.h>
 #include <stdlib.h>
 

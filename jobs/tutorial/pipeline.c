@@ -2,10 +2,10 @@
 /* Pulls a matrix in pieces, and works on one while the next ones arrive.
  *
  * A server that waits for all data before it begins to work wastes the time of
- * the transfer, and needs memory for everything. This one has buffers for four
- * pieces. It starts four transfers; whenever one has ended, it works on that
- * piece, and starts the next transfer into the same buffer, while three others
- * are in flight.
+ * the transfer, and needs memory for everything. This server has buffers for
+ * four pieces. It starts four transfers; whenever one has ended, it works on
+ * that piece, and starts the next transfer into the same buffer, while three
+ * others are in flight.
  *
  * The client's data are not contiguous: they are the inner columns of a larger
  * matrix, one segment per row. The server need not care: an offset in a bulk

@@ -4,7 +4,7 @@
  *   thallium_server [TRANSPORT]
  *
  * Writes its address to stdout, for clients (thallium_client), one of which
- * ends the server. TRANSPORT is "tcp", or any other of HG_Init(). */
+ * ends the server. TRANSPORT is an init string of HG_Init(); default: "tcp". */
 #include <cstdlib>
 #include <exception>
 #include <iostream>

@@ -12,9 +12,9 @@
  * may be computed when all neighbours have replied, so that the edges may
  * change again, and the edges of all neighbours have arrived.
  *
- * A neighbour may be one step ahead, but never two, as the second needs an edge
- * of this rank. So two arrays that are swapped suffice, and the number of the
- * step selects the array that an edge goes into. */
+ * A neighbour may be one step ahead, but never two, as its second step needs an
+ * edge of this rank. So two arrays that are swapped suffice, and the number of
+ * the step selects the array that an edge goes into. */
 #include <stdio.h>
 #include <stdlib.h>
 

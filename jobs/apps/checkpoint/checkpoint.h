@@ -32,7 +32,7 @@ enum {
     STATS_LEN = 1025,   /* buckets of a histogram of durations */
 };
 
-/* `hash` is that of the part. */
+/* `hash` is the XXH3 hash of the part's bytes. */
 MERCURY_GEN_PROC(
     part_in_t, ((uint64_t)(file))((uint64_t)(size))((uint64_t)(offset))(
                    (uint64_t)(len))((uint64_t)(hash))((uint32_t)(mode))(
@@ -41,7 +41,7 @@ MERCURY_GEN_PROC(
 /* The reply: an error text, empty on success. */
 MERCURY_GEN_PROC(part_out_t, ((hg_string_t)(error)))
 
-/* The work of a rank; zeros where it had no such role. */
+/* The work of a rank; zeros for a role that the rank does not have. */
 struct totals {
     unsigned long long files; /* sent and verified */
     unsigned long long bytes;
@@ -93,7 +93,7 @@ void sender_close(void);
 /* Collective: takes `wanted` or, if this is NULL, makes a new directory. False,
  * on every rank: some rank could not, and has reported it. */
 bool outdir_open(const char *wanted);
-/* On a server: closes the directory; `is_removed`: with all that is in it. */
+/* On a server: closes the directory; `is_removed`: removes all of it first. */
 void outdir_close(bool is_removed);
 /* False: reported. */
 bool server_open(void);
@@ -108,8 +108,8 @@ hg_return_t server_on_part(hg_handle_t handle);
  * still there 10 s later, it removes its partial files and exits at once. */
 void stop_install(void);
 extern volatile sig_atomic_t stop_is_asked;
-/* Watchdog: ends the process in that way, but with code 1 and a message, unless
- * stop_watch() is called again within `seconds`; 0 turns the watchdog off. */
+/* Watchdog: removes the partial files, and exits with code 1 and a message,
+ * unless stop_watch() is called again within `seconds`; 0: no watchdog. */
 void stop_watch(unsigned seconds);
 
 /* progress.c */

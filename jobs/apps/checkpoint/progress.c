@@ -3,9 +3,9 @@
  *
  * Each rank sends its status to rank 0 about ten times a second. Rank 0 replies
  * whether all ranks are done; it delays its reply to a rank that is done until
- * all are, or a tenth of a second has passed. All messages are nonblocking, so
- * a silent rank is detected: rank 0 gets no status of that rank; if rank 0 is
- * silent, the others get no reply. */
+ * all are, or a tenth of a second has passed. No rank blocks for a message that
+ * may not come, so each detects silence: rank 0 gets no status of a silent
+ * rank; if rank 0 is silent, the other ranks get no reply. */
 #include "jobs/apps/checkpoint/checkpoint.h"
 
 #include <math.h>
@@ -84,7 +84,7 @@ bool all_agree(bool is_fine)
 
 void progress_open(void)
 {
-    /* Open MPI gives each rank a terminal: the launcher knows of the user's. */
+    /* Open MPI gives each rank a terminal: only jobs/run sees the user's. */
     const char *said = getenv("AMALGAM_TERMINAL");
     struct peer own = {.is_waiting = false};
     int len = 0;

@@ -50,7 +50,7 @@ struct lane {
     struct stat status; /* when it was opened */
     uint64_t offset;    /* bytes read so far */
     bool is_sent;       /* to its last part */
-    bool is_opened;     /* the server may have it open */
+    bool is_opened;     /* the server may have the file open */
     bool has_failed;    /* and was reported */
 };
 
@@ -135,7 +135,7 @@ static void entry_visit(
         found->fts_number = 1;
         fts_set(walk, found, FTS_SKIP);
     } else if (found->fts_info == FTS_DP) {
-        /* Kept only if it is empty, and not the file system. */
+        /* A directory is listed only if it is empty, and not "/". */
         if (found->fts_number == 0 && found->fts_path[name] != '\0')
             entry_add(file, found, name);
     } else if (found->fts_info == FTS_SL) {
@@ -365,8 +365,8 @@ static bool part_forward(struct call *part, part_in_t *in)
         HG_Error_to_string(rc));
 }
 
-/* Reads the next part, and one byte more at the end of the file, which must be
- * as it was when it was opened. False: reported. */
+/* Reads the next part. With the last part, tries to read one byte more: the
+ * file must not have changed since it was opened. False: reported. */
 static bool part_read(struct call *part, uint64_t len)
 {
     struct lane *lane = part->lane;
@@ -435,7 +435,7 @@ static bool lane_start(struct lane *lane)
             lane, "not sent, server rank %d does not reply", lane->server);
     if (S_ISDIR(entry->mode))
         return true;
-    /* O_NONBLOCK: by now it may be a pipe, and open() would wait. */
+    /* O_NONBLOCK: by now the path may name a pipe, and open() would wait. */
     lane->fd = open(entry->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (lane->fd < 0 && errno == ENOENT)
         return lane_fail(lane, "has vanished since it was listed");

@@ -31,7 +31,7 @@ enum {
 };
 
 /* A file being written, named `.NAME.partial.RANK.NUMBER` until complete.
- * Functions about it that return int return 0 or an errno. */
+ * Functions of partial files that return int return 0 or an errno. */
 struct partial {
     _Atomic(struct partial *) next;
     uint64_t number; /* of the file in the list of rank `from` */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Client of the hash table.
  *
- * A small value travels in the call or its reply. For a large one the client
+ * A small value travels in the call or its reply. For a large value the client
  * exposes memory - the value, or a buffer for it - and the provider moves the
  * bytes while the call waits. */
 #include "jobs/apps/kv/client.h"

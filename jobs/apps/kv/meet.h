@@ -5,7 +5,7 @@
 
 #include "margo.h"
 
-/* Owned by its opener; the barrier of rank 0 counts. */
+/* Owned by its opener. Only rank 0 has a barrier, for all ranks. */
 struct meet {
     margo_instance_id mid;
     hg_addr_t first; /* rank 0 */

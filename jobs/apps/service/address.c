@@ -47,8 +47,8 @@ bool address_write(const char *path, const char *address)
     return false;
 }
 
-/* Reads the line without its end. False: there is no such file, or errno is 0
- * and it holds something else. */
+/* Reads the line without its end. False: there is no such file or, with errno
+ * 0, the file holds something else. */
 static bool file_read(const char *path, char ret_address[ADDRESS_CAP])
 {
     char line[ADDRESS_CAP] = "";

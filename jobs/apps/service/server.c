@@ -5,9 +5,9 @@
  *
  * Writes its address to the file that AMALGAM_SERVICE_FILE names, for
  * service_client, and removes that file at its end: at SIGTERM, SIGINT or
- * SIGHUP, or when a client ends it. Calls that are served then are answered
- * first. TRANSPORT is what HG_Init() knows; without, what AMALGAM_TRANSPORT
- * names, or "tcp". No MPI. */
+ * SIGHUP, or when a client ends the service. Calls that are being served at
+ * that time are answered first. TRANSPORT is an init string of HG_Init();
+ * default: the value of AMALGAM_TRANSPORT, or "tcp". No MPI. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,14 +25,14 @@ struct service {
     char address[ADDRESS_CAP];
     sigset_t signals; /* that end the service; blocked in all threads */
     pthread_t listener;
-    atomic_int by; /* the signal that ended it; 0: a client did */
+    atomic_int by; /* the signal that ended the service; 0: a client did */
     atomic_bool is_over;
 };
 
 /* Ends the instance at the first signal; from then on the next SIGINT or SIGHUP
- * ends the process, as usual. Not SIGTERM: Slurm and timeout send SIGTERM more
- * than once, and SIGKILL when they have waited enough. service_run() holds a
- * reference to the instance until it has joined this thread. */
+ * ends the process, as usual. SIGTERM stays blocked: Slurm and timeout send it
+ * more than once, and send SIGKILL when they have waited enough. service_run()
+ * holds a reference to the instance until it has joined this thread. */
 static void *signals_await(void *arg)
 {
     struct service *service = arg;
@@ -40,7 +40,7 @@ static void *signals_await(void *arg)
 
     sigwait(&service->signals, &number);
     /* Dekker, seq_cst: this thread stores `by` and then reads `is_over`; main()
-     * stores `is_over` and then reads `by`. So one sees the other. */
+     * stores `is_over` and then reads `by`. So one sees the other's store. */
     atomic_store(&service->by, number);
     if (atomic_load(&service->is_over))
         return NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pulls from exposed memory of the other rank, and pushes to it.
  *
- * The exposed memory is the program's own, or the library's. The controls of
- * each do the least work: MPI with messages, or with windows if the library
- * uses windows, and what a node can do without MPI. Blocks with gaps are
- * compared with as many bytes in one piece. If the library chooses how bytes
- * move, its choice is compared with each way that a user can ask for. */
+ * The exposed memory is the program's own, or the library's. For each kind of
+ * memory the controls do the least work: MPI with messages, or with windows if
+ * the library uses windows, and what a node can do without MPI. Blocks with
+ * gaps are compared with as many bytes in one piece. If the library chooses how
+ * bytes move, its choice is compared with each way that a user can ask for. */
 #include <string.h>
 
 #include "jobs/bench/benches.h"

@@ -55,7 +55,7 @@ struct histogram {
     uint64_t received; /* updates */
     hg_addr_t *addrs;
     hg_id_t add_id;
-    struct mpi_serve serve; /* of the control, as `in` */
+    struct mpi_serve serve; /* of the control; so is `in` */
     struct message in[MPI_SERVE_PLACES];
 };
 

@@ -4,15 +4,14 @@
  * Rank 1 is the target, as in a pair; rank 0 is one of the origins, and keeps
  * the results. A batch lasts a fixed time, in which the calls of each origin
  * are counted, so that an origin that gets less done than the others shows.
- * Each origin also calls for a while before and after the counted time, so that
- * all others call during it, although ranks that share cores start at different
- * moments. At the end the ranks compare how many calls they made with how many
- * were served.
+ * Each origin also calls for a while before and after its counted time, so that
+ * all other origins call during that time, although ranks that share cores
+ * start at different moments. At the end the ranks compare how many calls they
+ * made with how many were served.
  *
- * Memory: what the program needs itself, such as the buffers into which
- * handlers pull and decode, it allocates before the calls. So what the process
- * has at its peak, beyond what it had idle before the first of these calls, is
- * memory of the library and of MPI. */
+ * Memory: before the calls, the program allocates its own buffers, into which
+ * handlers pull and decode. So the difference between the target's peak and its
+ * idle memory before these calls is memory of the library and of MPI. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -255,8 +254,8 @@ static void calls_register(struct incast *incast)
         HG_Register_data(cls, incast->ids[i], incast, NULL);
 }
 
-/* Exposes, at the target, the places for pulls and, at an origin, the memory
- * that its calls name. */
+/* Exposes, at each rank, the places for pulls, which the target uses, and the
+ * memory that calls name, which origins use. */
 static void bulks_open(struct incast *incast, size_t len, unsigned window)
 {
     struct pair *team = incast->team;

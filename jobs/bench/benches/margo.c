@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Margo's calls beside the HG calls that they consist of; its bulk transfers by
- * handlers; and whether Margo with a progress thread and otherwise its defaults
- * is as good as its best settings.
+ * handlers; and whether Margo with a progress thread, all else at its defaults,
+ * is as good as Margo with its best settings.
  *
  * Each rank has an instance, whose loop runs while the rank waits in Margo, and
  * not while it waits in MPI: so the loop takes no time from the controls.
@@ -257,7 +257,7 @@ struct load {
     struct instance *own;
     unsigned threads;
     double *samples;          /* of all calls; or NULL */
-    struct ways_slice *slice; /* the times of some; or NULL */
+    struct ways_slice *slice; /* the times of some calls; or NULL */
     atomic_uint next;         /* the number of the next call */
     atomic_uint calls;        /* calls from this number on are not made */
 };

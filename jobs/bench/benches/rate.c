@@ -156,7 +156,7 @@ static void *member_main(void *arg)
 }
 
 /* A batch by the threads of both ranks at once, each of which does its part.
- * The time is that from the start of the first to the end of the last. */
+ * The time runs from the first start to the last end of any thread. */
 static double crew_batch(
     struct crew *crew, const struct duel *duel, duel_batch_fn batch)
 {

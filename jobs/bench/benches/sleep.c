@@ -13,8 +13,8 @@
  * wake: at the target the progress thread sleeps, or the program in
  * HG_Progress(); the caller waits as the library does by default, or sleeps at
  * once (wake_asleep). After a short pause the control is the kernel's own
- * wake-up; after a long pause it is a nap of 5 ms, as over a medium on which a
- * process cannot sleep, and so polls at intervals. */
+ * wake-up; after a long pause it is a nap of 5 ms: if a process cannot sleep on
+ * its medium, it naps at most so long between two polls. */
 #include <stdio.h>
 
 #include "jobs/bench/benches.h"

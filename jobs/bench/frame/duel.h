@@ -44,7 +44,7 @@ struct duel {
     const char *text;   /* what the control is */
     const char *memory; /* NULL: "host" */
     size_t size;        /* bytes of payload */
-    unsigned window;    /* 0: 1, without `ranks` */
+    unsigned window;    /* 0: one, unless `ranks` is set */
     unsigned calls;     /* operations of each side in a batch; --calls */
     unsigned warm;      /* operations before the clock of a batch starts */
     unsigned rest_us;   /* sleep before each operation of duel_each() */
@@ -85,8 +85,8 @@ static inline unsigned duel_warm(const struct duel *duel)
 double duel_each(struct pair *pair, struct duel *duel,
     void (*once)(struct pair *pair, void *arg), void *arg);
 
-/* Reading the clock takes a tenth of a small call, so one of so many is timed.
- * Its time stands for the operations that end until the next timed one. */
+/* Reading the clock takes a tenth of a small call, so only one operation of so
+ * many is timed. Its time stands for all that end until the next timed one. */
 enum { FLIGHT_TIMED_EVERY = 16 };
 
 struct flight;

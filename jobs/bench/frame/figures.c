@@ -89,7 +89,7 @@ double stats_spread(double *samples, size_t count)
            median;
 }
 
-/* Zeroed memory; ends the job without. */
+/* Zeroed memory; ends the job if there is none. */
 static void *need(size_t count, size_t len)
 {
     void *memory = calloc(count, len);

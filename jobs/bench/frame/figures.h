@@ -69,7 +69,7 @@ struct column {
 extern const struct column row_columns[];
 
 const char *column_text(const void *of, const struct column *column);
-/* For all other kinds; `index` is 1 for the second of a pair, else 0. */
+/* For kinds without text; `index`: 1 for the second of a pair, else 0. */
 double column_number(
     const void *of, const struct column *column, unsigned index);
 
@@ -104,7 +104,7 @@ struct tries {
     unsigned wanted;
     unsigned max;
     unsigned count;
-    unsigned good; /* of these, those that are not noisy */
+    unsigned good; /* rows among `count` that are not noisy */
 };
 
 /* `runs` as the user asked for them; with 0 there is one, noisy or not. */

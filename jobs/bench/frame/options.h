@@ -42,7 +42,7 @@ struct options {
 bool options_read(
     struct options *options, int argc, char **argv, const char **ret_wrong);
 /* The number of operations of a batch: `usual`, which give reliable figures, or
- * a part of these in a quick run. duel_run() applies it to duel->calls. */
+ * a part of these in a quick run. duel_run() passes duel->calls as `usual`. */
 unsigned options_calls(const struct options *options, unsigned usual);
 /* Is the size or window with this index, in rising order, measured? A quick run
  * measures the first and every fourth after the first. */

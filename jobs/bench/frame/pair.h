@@ -132,7 +132,7 @@ struct pair *pair_of(hg_handle_t handle);
 /* For other ranks: the target serves until the caller calls pair_stop(). */
 void pair_serve(struct pair *pair);
 void pair_stop(struct pair *pair);
-/* Was pair_stop() called? pair_await_stop() waits, asleep beside a thread. */
+/* Was pair_stop() called? pair_await_stop() waits (asleep, if `has_thread`). */
 bool pair_is_stopped(const struct pair *pair);
 void pair_await_stop(struct pair *pair);
 /* One call from rank 0 to rank 1, so that the ranks know each other. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Figures of /proc: the memory of this process, the segments that it has
- * mapped, and the time that the host of a virtual machine took from it. */
+ * mapped, and the time that a virtual machine's host took from the machine. */
 #ifndef BENCH_PROC_H
 #define BENCH_PROC_H
 

@@ -49,7 +49,7 @@ struct bulk {
     hg_bulk_t exposed;    /* the target's: the exposed blocks */
     hg_bulk_t theirs;     /* `exposed`, as the caller knows it */
     hg_bulk_t ours;       /* the caller's room */
-    unsigned char *far;   /* the exposed memory, where it is exposed */
+    unsigned char *far;   /* the exposed memory, at the target; else NULL */
     uint64_t far_address; /* address of `far`, for bulk_cross() */
     pid_t far_pid;
     const struct like *like;
@@ -72,8 +72,8 @@ void bulk_fill(struct pair *pair, const struct duel *duel,
 void bulk_verify(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 
-/* Transfers in a batch: a few milliseconds, and at least twice the window. And
- * transfers to warm up: none for long ones, which warm up by themselves. */
+/* Transfers of a batch: for a few milliseconds, at least twice the window. And
+ * transfers that warm a batch up: 0 for sizes above 64 KiB, which need none. */
 unsigned bulk_calls(size_t size, unsigned window);
 unsigned bulk_warm(size_t size);
 

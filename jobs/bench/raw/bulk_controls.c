@@ -5,7 +5,7 @@
  * A pull in a window ends with its request, and the next pull takes its place.
  * The request of a put says nothing of the target; so puts go out in groups, as
  * many as may be in flight, and a flush ends each group. The target waits in a
- * barrier, where MPI serves it as it serves our target in HG_Progress(). */
+ * barrier, in which MPI makes progress, as our target does in HG_Progress(). */
 #include "jobs/bench/raw/bulk.h"
 
 #include <errno.h>

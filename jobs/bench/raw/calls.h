@@ -52,7 +52,7 @@ struct mpi_serve {
     void *arg;
     unsigned waits;
     unsigned places;
-    MPI_Request sends[MPI_SERVE_WAITS]; /* an answer tells that it ended */
+    MPI_Request sends[MPI_SERVE_WAITS]; /* each ends before its answer */
     MPI_Request answers[MPI_SERVE_PLACES];
     MPI_Request requests[MPI_SERVE_WAITS + MPI_SERVE_PLACES];
 };
@@ -70,8 +70,8 @@ void mpi_serve_meet(struct mpi_serve *serve);
 /* Cancels the receives; no rank sends requests any more. */
 void mpi_serve_close(struct mpi_serve *serve);
 
-/* The first bytes of a request, also of our calls, and all bytes of an answer:
- * as long as our own request and reply. */
+/* The first bytes of a request, also of our calls, and all bytes of an answer.
+ * The size is that of a null call, and of its reply, in the library. */
 struct head {
     uint32_t origin;
     uint32_t place;  /* in the window of the origin */
@@ -94,7 +94,7 @@ struct mpi_calls {
     struct mpi_serve serve;
     struct flight flight; /* of the origin */
     size_t len;
-    bool is_ring; /* slot i calls rank i + 1 after this one; else rank 1 */
+    bool is_ring; /* slot i calls rank (own rank + 1 + i) % size; else rank 1 */
     unsigned char *room;    /* a request for each slot */
     unsigned char *landing; /* a request for each place */
     struct head short_room[MPI_SERVE_WAITS];
@@ -109,8 +109,8 @@ struct mpi_calls {
  * others. If `len` is more than HEAD_LEN, uses the room of the pair. */
 void mpi_calls_open(struct mpi_calls *calls, struct pair *pair, MPI_Comm comm,
     size_t len, unsigned window, unsigned places);
-/* By all ranks of `comm`: ends the job if the served calls differ in all from
- * the calls asked for, by their number or by the sum of their numbers. */
+/* By all ranks of `comm`: ends the job if, summed over all ranks, the calls
+ * served and asked for differ in their count or in the sum of their numbers. */
 void served_verify(const struct pair *pair, MPI_Comm comm,
     const uint64_t asked[2], const uint64_t served[2]);
 /* By all ranks: serves until all calls have come, and verifies their number. */

@@ -17,7 +17,7 @@
 int hand_over(const struct pair *pair, int fd)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    socklen_t len = sizeof(name); /* a greater one would extend the name */
+    socklen_t len = sizeof(name); /* a greater length extends the name */
     char byte = 0;
     struct iovec iov = {&byte, 1};
     union {

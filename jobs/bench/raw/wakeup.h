@@ -6,9 +6,9 @@
 
 #include "jobs/bench/frame/duel.h"
 
-/* By both ranks of one machine: rank 1 gives `fd`, keeps it, and gets it back;
- * rank 0 gets a duplicate, which the caller closes, or -1 if descriptors cannot
- * be passed. */
+/* By both ranks of one machine: passes rank 1's `fd` to rank 0. Rank 1 gets
+ * `fd` as the result; rank 0 gets a duplicate, which the caller closes, or -1
+ * if descriptors cannot be passed. */
 int hand_over(const struct pair *pair, int fd);
 
 #define EVENT_TEXT                                                             \

@@ -15,9 +15,9 @@
  * Providers keep short messages in order, but send long messages in pieces, or
  * have the receiver read them, so that later messages arrive first (ofi_rxm:
  * from 16 KiB on). So a request above IN_ORDER_LEN delays later requests until
- * it has left. A message leaves when the peer polls, whatever the peer's
- * handlers wait for, so this wait cannot deadlock. Replies wait only if they
- * share a message with requests or follow waiting messages.
+ * it has left; a shared message counts as a request. A message leaves when the
+ * peer polls, whatever the peer's handlers wait for, so this wait cannot
+ * deadlock. A reply in a message of its own waits only behind waiting messages.
  *
  * A short message, except CONNECT and ACCEPT, is injected: it has left when the
  * post returns. Other messages complete later. A post may return EAGAIN if the

@@ -30,8 +30,8 @@ static void handler_end(hg_handle_t handle, void *out)
     margo_destroy(handle);
 }
 
-/* False: the arguments cannot be decoded; the handle has been answered, and the
- * caller gets the error by margo_get_output(). */
+/* False: the arguments cannot be decoded; the handle was destroyed without an
+ * answer, so the caller gets HG_CANCELED. */
 static bool input_get(hg_handle_t handle, void *in)
 {
     hg_return_t ret = margo_get_input(handle, in);

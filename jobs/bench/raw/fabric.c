@@ -2,10 +2,10 @@
 /* The control over bare libfabric: a round trip of messages, calls with several
  * in flight, reads and writes.
  *
- * The control opens libfabric as the class's driver does, on the same host
- * address, but with nothing to sleep on. Libfabric is loaded when needed, as it
- * is large, and other benchmarks measure memory. Each receive is posted before
- * its message is asked for, and short messages are injected. */
+ * The control opens the stack and host address of the class's driver, but with
+ * tagged messages and nothing to sleep on. Libfabric is loaded when needed, as
+ * it is large, and other benchmarks measure memory. Each receive is posted
+ * before its message is asked for, and short messages are injected. */
 #include "jobs/bench/raw/fabric.h"
 
 #include <dlfcn.h>

@@ -104,7 +104,7 @@ struct amg_mpi_mem {
     struct amg_link
         leaving;   /* exports->leaving: the descriptor is to be freed */
     bool has_left; /* the access word is closed */
-    int accessor;  /* as last read: a rank, or AMG_MPI_ACCESSOR_ */
+    int accessor;  /* a rank, or AMG_MPI_ACCESSOR_, when last read */
     uint8_t flags;
     uint32_t count;
     struct amg_segment segments[];

@@ -114,7 +114,7 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  * Errors:    HG_INVALID_ARG  hg_class is NULL, or was closed before
  *            HG_BUSY         bulk handles, RPC handles, addresses or memory of
  *                            amalgam_alloc() are left; nothing was done: free
- *                            them and call again. Only if handles of incoming,
+ *                            them and call again. If only handles of incoming,
  *                            answered calls are left, the class has already
  *                            disconnected, and no rank waits for this rank
  *            HG_TIMEOUT      some ranks did not make this call, or did not end
@@ -232,7 +232,7 @@ HG_PUBLIC void *amalgam_alloc(hg_class_t *hg_class, size_t len);
 /**
  * Free memory of amalgam_alloc().
  *
- * @param hg_class  [in]  the class it was allocated from
+ * @param hg_class  [in]  the class that `ptr` was allocated from
  * @param ptr       [in]  NULL is allowed
  * Owns:      the memory is consumed.
  * Errors:    HG_INVALID_ARG  hg_class is NULL
@@ -350,8 +350,8 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  * Wait until all ranks of the class are in the barrier, and serve incoming
  * calls meanwhile.
  *
- * Works like MPI_Barrier() over the communicator of the class, but this rank
- * answers calls of other ranks while it waits, like amalgam_wait().
+ * Works like MPI_Barrier() over the communicator of the class. But this rank
+ * answers calls of other ranks while it waits, as it does in amalgam_wait().
  *
  * @param hg_class  [in]  a class over MPI
  * @return HG_SUCCESS or an error

@@ -81,15 +81,15 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     context or addr is NULL, `addr` is of another
  *                               class, or `arg` is NULL and `len` is not 0
- *            HG_MSGSIZE         `len` exceeds AMALGAM_ONEWAY_MAX, or with the
- *                               header of HG_Class_set_input_offset() a message
+ *            HG_MSGSIZE         `len` exceeds AMALGAM_ONEWAY_MAX, or the room
+ *                               after the header of HG_Class_set_input_offset()
  *            HG_NOENTRY         this process has not registered the id, or the
  *                               address has no context 0
  *            HG_OPNOTSUPPORTED  the RPC has a response, or this thread may not
  *                               use the transport
  *            HG_AGAIN           calls to `addr` wait; nothing was sent
- *            HG_HOSTUNREACH     the process is gone; calls that are lost after
- *                               HG_SUCCESS are only logged
+ *            HG_HOSTUNREACH     the process is gone; the loss of a call that
+ *                               got HG_SUCCESS is only logged
  *            HG_NOMEM           no memory
  *            HG_NA_ERROR        the transport failed
  * Threads:   any thread; never blocks.

@@ -14,10 +14,10 @@ extern "C" {
 
 /** Threads that make progress on the contexts of a class. */
 enum amalgam_progress {
-    /** The variable AMALGAM_PROGRESS decides. If the variable is not set: with
-     * an idle core, or with a core named for the progress thread, ASSIST for a
-     * class of HG_Init(), because Mercury runs callbacks in HG_Trigger() only,
-     * and THREAD for a class of amalgam_init(); else CALLER. */
+    /** The variable AMALGAM_PROGRESS decides. If the variable is not set: over
+     * MPI, with an idle core or a core named for the progress thread, THREAD
+     * for a class of amalgam_init(), and ASSIST for a class of HG_Init(), as
+     * Mercury runs callbacks in HG_Trigger() only. In other cases CALLER. */
     AMALGAM_PROGRESS_AUTO,
     /** Only threads in waiting calls: HG_Progress(), amalgam_wait() ... */
     AMALGAM_PROGRESS_CALLER,

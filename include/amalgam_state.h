@@ -19,7 +19,7 @@ extern "C" {
  * Write what a class has under way with each peer, and count it.
  *
  * Writes a line for each context, peer and transport with something under way:
- * callbacks that wait for HG_Trigger(), calls of peers that have not ended,
+ * callbacks that wait for HG_Trigger(), calls of the peer that have not ended,
  * requests that wait for their RPC or for room, calls without an answer,
  * requests that wait for a credit, credits owed to a peer, messages that wait
  * for room, message buffers that a peer has or that this process holds,

@@ -45,8 +45,8 @@ HG_PUBLIC void *amalgam_margo_data_ref(
  *                          NULL: the callback is removed
  * @param ret_cb     [out]  the callback
  * @param ret_arg    [out]  its argument
- * Owns:      the caller owns the reference that `ref` has counted, or that of
- *            the callback that was removed.
+ * Owns:      the caller owns the reference that `ref` has counted, or, after a
+ *            removal, the reference that the callback had.
  * Errors:    0  no such callback, and nothing was written; 1: success
  * Threads:   any thread; never blocks.
  * Undefined: `ref` calls a function of the library; the instance ended during
@@ -95,7 +95,7 @@ HG_PUBLIC size_t amalgam_margo_error_text(hg_handle_t handle, char *text);
 /** How an instance ends when its last engine goes away. */
 enum amalgam_margo_engine_how {
     AMALGAM_MARGO_ENGINE_ENDS,    /* the instance is finalized at once */
-    AMALGAM_MARGO_ENGINE_WAITS,   /* waits until somebody finalizes it */
+    AMALGAM_MARGO_ENGINE_WAITS,   /* the call waits for finalize() */
     AMALGAM_MARGO_ENGINE_RELEASES /* drops the opening call's reference */
 };
 
@@ -103,9 +103,9 @@ enum amalgam_margo_engine_how {
  * End an instance whose last engine goes away.
  *
  * If the instance is ending already, the call only waits for the end. With
- * AMALGAM_MARGO_ENGINE_WAITS an instance without an RPC of the program and
- * without remote shutdown is finalized, and so is any if AMALGAM_ENGINE_WAIT is
- * 0; another one serves until somebody finalizes it, logged after a second.
+ * AMALGAM_MARGO_ENGINE_WAITS the call first waits for finalize(), and logs this
+ * wait after a second; but not if AMALGAM_ENGINE_WAIT is 0, or if the instance
+ * neither serves an RPC of the program nor allows remote shutdown.
  *
  * @param mid  [in]  the caller has a reference besides that of the opening call
  * @param how  [in]

@@ -25,8 +25,8 @@ namespace thallium
  * call may be under way at a time: for another call bind the RPC again. Ctx are
  * the types of the serialization context of the arguments.
  *
- * The functions that call throw margo_exception if the call cannot be sent, or
- * failed, and the exceptions of the arguments' serialization.
+ * operator(), timed(), async() and timed_async() throw margo_exception if the
+ * call cannot be sent, or failed, and what the arguments' serialization throws.
  */
 template <typename... Ctx> class callable_remote_procedure_with_context
 {

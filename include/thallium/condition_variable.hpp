@@ -34,7 +34,7 @@ class condition_variable_exception : public exception
  */
 class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
 {
-    /* The absolute time in `seconds` from now, at most in three years. */
+    /* The point in time `seconds` after now, at most three years after now. */
     static timespec time_in(std::chrono::duration<double> seconds)
     {
         using std::chrono::duration_cast;

@@ -141,7 +141,7 @@ class endpoint
         return copy ? dup(m_instance.get_margo_instance(), m_addr) : m_addr;
     }
 
-    /** True if both name the same process, or both are null. */
+    /** True if both endpoints name the same process, or both are null. */
     bool operator==(const endpoint &other) const
     {
         if (is_null() || other.is_null())
@@ -150,7 +150,7 @@ class endpoint
                    other.m_addr) != HG_FALSE;
     }
 
-    /** True if they name different processes, or only one is null. */
+    /** True if the endpoints name different processes, or one alone is null. */
     bool operator!=(const endpoint &other) const
     {
         return !(*this == other);

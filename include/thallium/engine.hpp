@@ -53,7 +53,7 @@
 #define THALLIUM_SERVER_MODE MARGO_SERVER_MODE
 #define THALLIUM_CLIENT_MODE MARGO_CLIENT_MODE
 
-/** 0, then in all files of a program: a destructor ends its engine at once. */
+/** Define as 0 in all files: destructors then end their engines at once. */
 #ifndef AMALGAM_ENGINE_WAIT
 #define AMALGAM_ENGINE_WAIT 1
 #endif
@@ -65,10 +65,10 @@ namespace thallium
  * An instance of Margo, or none. Copies refer to the same instance.
  *
  * The destructor of the last copy of an engine that was opened by its address
- * ends the engine, unless finalize() came before: a client is finalized; a
- * server that serves RPCs first waits until somebody finalizes it, unless an
- * exception unwinds the stack, AMALGAM_ENGINE_WAIT was defined as 0 before this
- * header, or is 0 in the environment. Engines that only refer to an instance,
+ * ends the engine, unless finalize() came before. If a server serves RPCs or
+ * allows remote shutdown, the destructor first waits for finalize(), except
+ * while an exception unwinds the stack, or if the macro or the environment
+ * variable AMALGAM_ENGINE_WAIT is 0. Engines that only refer to an instance,
  * such as endpoint::get_engine(), do not count. A copy that a function of an
  * RPC or a callback has captured counts: then only finalize() ends the engine.
  */
@@ -165,14 +165,14 @@ class engine : public margo_instance_ref
         open(addr, mode, config.c_str(), hg_info);
     }
 
-    /** Opens an engine with a configuration as JSON text, as above. */
+    /** Opens an engine with a JSON configuration. Throws margo_exception. */
     engine(const std::string &addr, int mode, const char *config,
         const hg_init_info *hg_info = nullptr)
     {
         open(addr, mode, config, hg_info);
     }
 
-    /** Opens an engine with a configuration as JSON text, as above. */
+    /** Opens an engine with a JSON configuration. Throws margo_exception. */
     engine(const std::string &addr, int mode, const std::string &config,
         const hg_init_info *hg_info = nullptr)
     {
@@ -293,8 +293,8 @@ class engine : public margo_instance_ref
     /**
      * Defines an RPC that this process serves by a function: any object or
      * pointer that is called as void(const request &, arguments...). The engine
-     * keeps it until the RPC is removed or the engine has ended, and runs it in
-     * threads of the pool (default: the handler pool), several at a time.
+     * keeps the function until the RPC is removed or the engine has ended, and
+     * runs it in threads of the pool (default: that of handlers), in parallel.
      * Throws margo_exception; exception if the function is empty.
      */
     template <typename F>

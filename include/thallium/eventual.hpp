@@ -100,7 +100,7 @@ template <typename T> class eventual : public detail::eventual_base
         return *this;
     }
 
-    /** Sets the value and ends all waits; throws if a value is set. */
+    /** Sets the value and ends all waits; throws if there was a value. */
     void set_value(const T &value)
     {
         set(value);
@@ -142,7 +142,7 @@ template <> class eventual<void> : public detail::eventual_base
     /** Creates an event that has not happened. */
     eventual() = default;
 
-    /** Lets the event happen and ends all waits; throws if it happened. */
+    /** Lets the event happen and ends all waits; throws the second time. */
     void set_value()
     {
         set_ready();

@@ -10,9 +10,9 @@ namespace thallium
 
 /**
  * Owns a T: a pool, xstream, scheduler, thread or task. The destructor destroys
- * the T, and joins a stream, thread or task before. Can be moved, not copied. A
- * pool or scheduler that a stream still uses then is freed when Argobots is
- * finalized.
+ * the T, and joins a stream, thread or task before. Can be moved, not copied.
+ * If a stream still uses the pool or scheduler, the destructor leaves the pool
+ * or scheduler to be freed when Argobots is finalized.
  */
 template <typename T> class managed
 {

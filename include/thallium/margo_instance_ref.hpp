@@ -95,13 +95,13 @@ class margo_instance_ref
         return m_mid != MARGO_INSTANCE_NULL;
     }
 
-    /** True if both refer to the same instance. */
+    /** True if the two objects refer to the same instance. */
     bool operator==(const margo_instance_ref &other) const noexcept
     {
         return m_mid == other.m_mid;
     }
 
-    /** True if they refer to different instances. */
+    /** True if the two objects refer to different instances. */
     bool operator!=(const margo_instance_ref &other) const noexcept
     {
         return m_mid != other.m_mid;

@@ -21,9 +21,9 @@ namespace thallium
  * Input or output of a call that is not decoded yet, or nothing. A program may
  * decode it several times. Ctx are the types of the serialization context.
  *
- * The functions that decode throw exception if there is nothing to decode,
- * margo_exception if the bytes do not match the types, and the exceptions of
- * the types' serialization.
+ * unpack(), as() and the conversion throw exception if there is nothing to
+ * decode, margo_exception if the bytes do not match the types, and the
+ * exceptions of the types' serialization.
  */
 template <typename... Ctx> class packed_data
 {
@@ -59,7 +59,7 @@ template <typename... Ctx> class packed_data
     packed_data(const packed_data &) = delete;
     packed_data &operator=(const packed_data &) = delete;
 
-    /** Decodes into existing objects; fewer than were sent are allowed. */
+    /** Decodes into existing objects, which may be fewer than were sent. */
     template <typename... T> void unpack(T &...objects) const
     {
         THALLIUM_ASSERT_CONDITION(m_handle.get() != HG_HANDLE_NULL,

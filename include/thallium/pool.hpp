@@ -182,11 +182,11 @@ class pool : public detail::borrowed_handle<ABT_pool>
     template <typename Function>
     void make_task(Function &&function, const anonymous &) const;
 
-    /** Starts a thread that has ended once more, with another function. */
+    /** Restarts a thread that has ended, with another function. */
     template <typename Function>
     void revive_thread(thread &ended, Function &&function) const;
 
-    /** Starts a task that has ended once more, with another function. */
+    /** Restarts a task that has ended, with another function. */
     template <typename Function>
     void revive_task(task &ended, Function &&function) const;
 };

@@ -98,7 +98,7 @@ struct member_function<request, Args...>
  */
 template <typename T> class provider
 {
-    engine m_engine; /* does not count, or the engine would never end */
+    engine m_engine; /* a copy that does not keep the engine open */
     std::uint16_t m_provider_id;
     bool m_has_identity = false;
 
@@ -125,8 +125,8 @@ template <typename T> class provider
     provider &operator=(const provider &) = delete;
 
     /**
-     * A provider of an engine, with its number, and an identity: the name of
-     * its kind. Throws margo_exception if the number has an identity already.
+     * A provider with its number in an engine; the identity names its kind.
+     * Throws margo_exception if the number has an identity already.
      */
     provider(const engine &of, std::uint16_t provider_id,
         const char *identity = nullptr)

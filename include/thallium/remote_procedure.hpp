@@ -36,8 +36,8 @@ class remote_procedure
 
         THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
         THALLIUM_ASSERT_CONDITION(!peer.is_null(), "the endpoint is null");
-        /* The first call to a provider registers the RPC for that provider; it
-         * has to change the RPC of the handle, and later calls do not. */
+        /* If the id of this provider is not registered yet, the handle gets
+         * m_id: its first call registers that id and changes to that id. */
         if (margo_rpc_get_name(mid, id) == nullptr)
             id = m_id;
         MARGO_ASSERT(
@@ -77,7 +77,7 @@ class remote_procedure
     }
 
     /**
-     * Tells that this RPC has no response. Both sides must call this before the
+     * Declares that this RPC has no response. Both sides must do so before the
      * first call. Throws margo_exception; exception if this is no RPC.
      */
     remote_procedure &disable_response() &

@@ -88,7 +88,7 @@ class scheduler : public detail::borrowed_handle<ABT_sched>
      */
     template <typename Sched> static managed<scheduler> create(const pool &one);
 
-    /** Creates such a scheduler of several pools, or managed pools. */
+    /** Creates a Sched for several pools, or managed pools. */
     template <typename Sched, typename Iterator>
     static managed<scheduler> create(
         const Iterator &begin, const Iterator &end);

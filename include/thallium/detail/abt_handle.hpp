@@ -67,14 +67,14 @@ template <typename Handle> class borrowed_handle
         return !is_null();
     }
 
-    /** Do both refer to the same object? */
+    /** Do the two handles refer to the same object? */
     friend bool operator==(
         const borrowed_handle &one, const borrowed_handle &other) noexcept
     {
         return one.m_handle == other.m_handle;
     }
 
-    /** Do they refer to different objects? */
+    /** Do the two handles refer to different objects? */
     friend bool operator!=(
         const borrowed_handle &one, const borrowed_handle &other) noexcept
     {

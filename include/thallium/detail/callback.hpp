@@ -40,8 +40,8 @@ inline void call_and_log(margo_instance_id mid, const char *what,
     }
 }
 
-/* A finalize or prefinalize callback with a reference count. Margo, which has
- * its address, has one reference until the callback is run or removed. A thread
+/* A finalize or prefinalize callback with a reference count. Margo's list of
+ * callbacks has one reference until the callback is run or removed. A thread
  * that looks up the newest callback takes another reference, because finalize()
  * in a further thread may run that callback meanwhile. */
 struct end_callback {

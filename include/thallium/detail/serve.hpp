@@ -38,7 +38,7 @@ namespace detail
  * its reference when it is removed or gets another function. The callback of
  * finalize() removes the function when serving has ended, before the instance
  * is freed, because captured objects may refer to the instance. Each request
- * that is being served has a reference, also one that removes its own RPC. */
+ * that is being served has a reference, so the function may remove its RPC. */
 class rpc_function
 {
     std::atomic<unsigned> m_count{1};

@@ -2,7 +2,7 @@
 # Puts the section EXAMPLES into pages of functions:
 # awk -v pages=FOLDER -f examples.awk NAME.c..., each for the page NAME.3.
 #
-# An example is what follows its first comment, the sentence that stands before it.
+# The first comment of NAME.c is the text before the example; the example follows.
 
 function insert(name,    page, text, line) {
     page = pages "/" name ".3"

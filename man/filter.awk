@@ -2,10 +2,10 @@
 # Doxygen's view of a header: its input filter, awk -f filter.awk HEADER.
 #
 # Turns the six tags of our docstrings (include/PHRASES.md) into Doxygen's
-# commands, and puts the docstring of a family of functions, which stands before
-# the first of them alone, before each.
+# commands. Copies the docstring of a family of functions, which stands before the
+# first function of the family, before each function of the family.
 
-# Text that has nothing in it that Doxygen takes for a command; a word in
+# Returns the text with all characters of Doxygen's commands escaped; a word in
 # backquotes is emphasised.
 function plain(text,    part, n, i) {
     gsub(/[\\@<>&#%"]/, "\\\\&", text)
@@ -21,8 +21,8 @@ function put(line) {
     doc = doc " * " line "\n"
 }
 
-# A line of the tag Errors: a code and its reason, or a sentence; what stands
-# further to the right goes on with the line before.
+# A line of the tag Errors: a code and its reason, or a sentence. A line that is
+# indented further continues the line before.
 function error_line(text) {
     if (text !~ /^ / && (match(text, /^(HG|NA|ABT)_[A-Z0-9_]+( +[^ (]|$)/) ||
         match(text, /^(-1 |0  |NULL  )/))) {

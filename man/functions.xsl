@@ -98,7 +98,7 @@
       1 div ($by = ' ')), substring($by, 2))"/>
 </xsl:template>
 
-<!-- A parameter; the name of one that is a function stands within its type. -->
+<!-- A parameter; the name of a function pointer stands within its type. -->
 <xsl:template name="parameter">
   <xsl:choose>
     <xsl:when test="contains(type, '(*)')">
@@ -140,7 +140,7 @@
   <xsl:text>.El&#10;</xsl:text>
 </xsl:template>
 
-<!-- A parameter of which the docstring has no word, since its name or type says
+<!-- A parameter without a description in the docstring: its name or type says
      all. -->
 <xsl:template name="object">
   <xsl:param name="name"/>
@@ -215,7 +215,7 @@
       $len - 2 * (substring($word, $len - 1) = '_t')), '_', ' '))"/>
 </xsl:template>
 
-<!-- What it returns, in the order of the docstring. -->
+<!-- What the function returns, in the order of the docstring. -->
 <xsl:template match="memberdef" mode="result">
   <xsl:variable name="docs" select="detaileddescription"/>
   <xsl:variable name="codes" select="$docs//parameterlist[@kind = 'retval']"/>
@@ -301,8 +301,8 @@
   <xsl:text>.Xr amalgam 7&#10;</xsl:text>
 </xsl:template>
 
-<!-- Parameters without a word, and words on no parameter. Functions that stand
-     together may share a docstring, which has the parameters of all. -->
+<!-- Parameters without a description, and descriptions of no parameter. Functions
+     that stand together may share a docstring with the parameters of all. -->
 <xsl:template match="memberdef" mode="check">
   <xsl:variable name="name" select="name"/>
   <xsl:variable name="docs" select="detaileddescription//parameterlist
@@ -330,7 +330,7 @@
   </xsl:if>
 </xsl:template>
 
-<!-- The same as a sentence. -->
+<!-- Running text as a sentence: with a capital and a full stop. -->
 <xsl:template match="para" mode="sentence">
   <xsl:variable name="text"><xsl:call-template name="text"/></xsl:variable>
   <xsl:variable name="word" select="substring-before(concat($text, ' '), ' ')"/>

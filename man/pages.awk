@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A manual page of what is written by hand and of what stands elsewhere already:
+# Makes a manual page of a text written by hand and of tables of other files:
 #     awk -v root=SOURCES -v date=DATE -v version=VERSION -f pages.awk NAME.SECTION.in
 #
 # Copies mdoc(7), and puts in place of
@@ -33,8 +33,8 @@ function text_of(text,    part, n, i) {
     return text == "" ? "" : "\\&" text
 }
 
-# A row: its first cell is the item, the others tell of it; where there are
-# several, each with the title of its column.
+# A row: its first cell is the item, the other cells describe the item; if there
+# are several other cells, each gets the title of its column.
 function table_row(line, titles,    cell, n, i) {
     n = split(line, cell, "|") - 1
     print ".It " text_of(cell[2])

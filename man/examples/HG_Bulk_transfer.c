@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The function of an RPC pulls the memory that its caller has exposed. Here the
- * input is the bulk handle of the caller alone; the answer follows the
+ * input is only the bulk handle of the caller; the answer follows the
  * transfer. */
 #include <mercury.h>
 #include <mercury_bulk.h>

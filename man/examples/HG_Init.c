@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of other processes of this host, which prints its address. Clients
- * give that to HG_Addr_lookup2(). */
+ * give this address to HG_Addr_lookup2(). */
 #include <mercury.h>
 #include <stdio.h>
 

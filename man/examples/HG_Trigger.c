@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call whose callback sets a variable. The caller runs the callbacks itself;
- * for incoming calls these are the functions of the RPCs. */
+/* A call whose callback sets a variable. HG_Trigger() runs this callback, and
+ * for incoming calls the functions of their RPCs. */
 #include <mercury.h>
 
 static hg_return_t answered(const struct hg_cb_info *info)

@@ -11,8 +11,8 @@ namespace thallium
 /**
  * Owns a T: a pool, xstream, scheduler, thread or task. The destructor destroys
  * the T, and joins a stream, thread or task before. Can be moved, not copied.
- * If a stream still uses the pool or scheduler, the destructor leaves the pool
- * or scheduler to be freed when Argobots is finalized.
+ * If a stream still uses the pool or scheduler, the class abt frees the pool or
+ * scheduler later, when abt::finalize() or the destructor of an abt runs.
  */
 template <typename T> class managed
 {

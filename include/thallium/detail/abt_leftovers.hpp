@@ -16,7 +16,7 @@ namespace detail
 /*
  * Local variables are destroyed in the reverse order of their definition, so a
  * program may destroy a pool before the streams that run it. This class keeps
- * such a pool or scheduler, and frees it when Argobots is finalized.
+ * such a pool or scheduler until the class abt calls free_all().
  */
 class abt_leftovers
 {

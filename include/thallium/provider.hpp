@@ -125,7 +125,7 @@ template <typename T> class provider
     provider &operator=(const provider &) = delete;
 
     /**
-     * A provider with its number in an engine; the identity names its kind.
+     * A provider with its number in an engine; identity: its kind, or null.
      * Throws margo_exception if the number has an identity already.
      */
     provider(const engine &of, std::uint16_t provider_id,

@@ -37,7 +37,7 @@ class remote_procedure
         THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
         THALLIUM_ASSERT_CONDITION(!peer.is_null(), "the endpoint is null");
         /* If the id of this provider is not registered yet, the handle gets
-         * m_id: its first call registers that id and changes to that id. */
+         * m_id: the first call registers the id and gives it to the handle. */
         if (margo_rpc_get_name(mid, id) == nullptr)
             id = m_id;
         MARGO_ASSERT(

@@ -2,7 +2,7 @@
 /* Arguments that need no archive: numbers, strings, vectors of numbers. An
  * archive of cereal has five containers, for shared pointers and others, that
  * these types never need; to create and destroy them takes longer than to copy
- * the bytes. An archive writes equal bytes: only one side may need it. */
+ * the bytes. An archive writes equal bytes, so the two sides may differ. */
 #ifndef THALLIUM_DETAIL_PLAIN_HPP
 #define THALLIUM_DETAIL_PLAIN_HPP
 

@@ -17,11 +17,11 @@
  *
  * The other edges are made under `lock`. An unlock to PASSED unparks the oldest
  * waiter, unless another unparked waiter has not run yet. Other threads may
- * acquire the mutex first, because a hand-over at each unlock would cost a
- * switch. An unparked waiter that finds the mutex taken is late, and goes to
- * the front of the queue; the next unlock hands the mutex to that waiter, so
- * none starves. A PASSED mutex is acquired under `lock`: so the next holder,
- * which may free the mutex, knows that the former holder has left. */
+ * acquire the mutex before that waiter, as a hand-over at each unlock would
+ * cost a switch. An unparked waiter that finds the mutex taken is late: the
+ * waiter goes to the front of the queue, and the next unlock hands the mutex
+ * over, so no waiter starves. A PASSED mutex is acquired under `lock`: so the
+ * next holder, which may free it, knows that the former holder has left. */
 
 enum {
     /* Polls (about 1 us) of an OS thread before its sleep: a sleep and a
@@ -214,7 +214,7 @@ static bool acquire_again(ABT_mutex mutex)
     return true;
 }
 
-/* Is the mutex held, and if recursive, by the caller? */
+/* Is the mutex held, and, if it is recursive, held by the caller? */
 static bool mutex_is_held_by_caller(const struct ABT_mutex_opaque *mutex)
 {
     const unsigned word = word_of(mutex);
@@ -447,11 +447,11 @@ int ABT_mutex_equal(ABT_mutex mutex1, ABT_mutex mutex2, ABT_bool *result)
  * does not park.
  *
  * A signaled waiter touches the condition again, unless it was parked without a
- * deadline. `inside` counts the waiters that may touch the condition again, and
- * ABT_cond_free() waits until the signaled waiters have done so. */
+ * deadline. `inside` counts the waiters that may touch the condition again. If
+ * no waiter is queued, ABT_cond_free() waits until `inside` is 0. */
 
 /* A condition, behind ABT_cond; a condition of zeros has no waiters. Owned by
- * its creator, or by the program whose memory has it. `lock` guards it all. */
+ * its creator, or by the owner of its memory. `lock` guards all fields. */
 struct ABT_cond_opaque {
     uint64_t kind; /* 0, as there is only one kind */
     struct amg_lock lock;

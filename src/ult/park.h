@@ -60,8 +60,8 @@ void amg_timeout_inherit(void);
  * soon as the waiter may be unparked, and does not lock again. */
 void amg_park(struct amg_waiter *waiter, struct amg_lock *lock);
 
-/* amg_park() that ends at `deadline_ns` of amg_clock_ns(). False: that time has
- * come, and the waiter was removed from its list, which `lock` guards. */
+/* amg_park() with a deadline of amg_clock_ns(). False: the deadline came, and
+ * the waiter was removed from its list, which `lock` guards. */
 bool amg_park_until(
     struct amg_waiter *waiter, struct amg_lock *lock, uint64_t deadline_ns);
 

@@ -126,8 +126,8 @@ void amg_ready_pool_ref(struct amg_ready_pool *pool)
 {
     if (atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed) != 1)
         return;
-    /* Wakes the former only scheduler: blocked threads of this pool no longer
-     * keep that scheduler from ending. */
+    /* Wakes the scheduler that was the only user until now: blocked threads of
+     * this pool no longer keep that scheduler from ending. */
     amg_bias_lock(&pool->lock);
     amg_sleeper_wake_all(&pool->watches);
     amg_bias_unlock(&pool->lock);
@@ -155,13 +155,13 @@ static void claim_first_locked(
     ret_claim->was = AMG_SLEEPER_AWAKE;
 }
 
-/* Moves all ready threads of the pool to its successor, whose `blocked` the
- * caller has raised by 1 for the move, and lowers that count afterwards. */
+/* Moves all ready threads of the pool to its successor, then lowers `blocked`
+ * of the successor by 1: the caller has raised that count for the move. */
 static void pool_hand_over(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
 
-/* Ends a push into a pool with watches, and unlocks. Before, a successor counts
- * the pushed thread as blocked, so that no join ends before the move. */
+/* Ends a push into a pool with watches, and unlocks. Before the unlock, raises
+ * `blocked` of a successor, so that no join ends before the thread moves. */
 static AMG_NOINLINE void push_notify_unlock(
     struct amg_ready_pool *pool, runs_next_fn runs_next)
 {
@@ -496,7 +496,7 @@ void amg_ready_pool_count_blocked(struct amg_ready_pool *pool, int change)
     amg_bias_unlock(&pool->lock);
 }
 
-/* Wakes sleepers of the pool; then, with the pool locked, of its successor. */
+/* Wakes the sleepers of the pool, then of its successor; both are locked. */
 static void wake_all_locked(struct amg_ready_pool *pool)
 {
     AMG_ASSERT_HELD_BIAS(&pool->lock);

@@ -31,7 +31,8 @@ enum amg_sleeper_state {
 /* A user-level thread that blocks its whole xstream in a call of another
  * module. Owned by the caller of amg_block_begin() until amg_block_end(). */
 struct amg_block {
-    /* Called by any thread; must also end a sleep that begins only later. */
+    /* Called by any thread. If called before the user-level thread blocks, the
+     * user-level thread must not block. */
     void (*wake)(void *arg);
     void *arg;
 };
@@ -41,7 +42,7 @@ struct amg_sleeper {
     /* An amg_sleeper_state, and the futex word. A change by the sleeper
      * publishes `block`; a claim publishes the claimer's push or request. */
     atomic_uint word;
-    struct amg_block *block; /* while BLOCKED or WAKING */
+    struct amg_block *block; /* valid while BLOCKED or WAKING */
 };
 
 /* Link in the list of one pool, guarded by the lock of that pool. */
@@ -53,7 +54,7 @@ struct amg_watch {
 /* A sleeper that was claimed, but not woken yet. */
 struct amg_claim {
     struct amg_sleeper *sleeper;
-    enum amg_sleeper_state was; /* before; AWAKE: no sleeper was claimed */
+    enum amg_sleeper_state was; /* before the claim; AWAKE: none was claimed */
 };
 
 void amg_sleeper_init(struct amg_sleeper *sleeper);
@@ -71,7 +72,7 @@ void amg_sleeper_disarm(struct amg_sleeper *sleeper);
 bool amg_sleeper_claim(
     struct amg_sleeper *sleeper, struct amg_claim *ret_claim);
 /* Wakes all sleepers that are ASLEEP, but none that is BLOCKED. The caller
- * holds the lock of the list, and has made the sleepers' condition true. */
+ * holds the lock of the list, and has changed what a woken sleeper checks. */
 void amg_sleeper_wake_all(struct amg_list *watches);
 /* Wakes a claimed sleeper. Called once for each claim, with no lock held. */
 void amg_sleeper_wake(const struct amg_claim *claim);
@@ -80,8 +81,8 @@ void amg_sleeper_wake(const struct amg_claim *claim);
  * form), or made by ABT_pool_user_def_create(). Each pool has its own copy. */
 struct amg_user_pool {
     ABT_pool pool;    /* the pool that has this copy */
-    ABT_pool_def def; /* older form; newer form: u_get_type is mark() */
-    bool is_old;      /* in the copy of a pool: the functions are in `def` */
+    ABT_pool_def def; /* newer form: only u_get_type is set, to mark() */
+    bool is_old;      /* the older form; set only in the copy of a pool */
     ABT_pool_user_create_unit_fn create_unit;
     ABT_pool_user_free_unit_fn free_unit;
     ABT_pool_user_is_empty_fn is_empty;
@@ -149,15 +150,14 @@ struct amg_ready_pool *amg_ready_pool_create(
 void amg_ready_pool_ref(struct amg_ready_pool *pool);
 void amg_ready_pool_unref(
     struct amg_ready_pool *pool, struct amg_ready_pool *successor);
-/* Undoes amg_ready_pool_ref(), and frees no pool. Returns the number of
- * schedulers that still use the pool. */
+/* Undoes amg_ready_pool_ref(), frees no pool; returns the remaining users. */
 unsigned amg_ready_pool_deref(struct amg_ready_pool *pool);
 
 /* Makes `pool` the thread's pool, and creates a unit if `pool` is user-defined;
  * pushes nothing. Called by the thread's creator, or by a caller that removed
  * the thread from its pool. Returns an ABT code; an error changes nothing. */
 int amg_ready_pool_adopt(struct amg_ready_pool *pool, struct amg_ult *ult);
-/* Frees the thread's unit: before a free or a push into a built-in pool. */
+/* Frees the unit of a thread that is freed, or moves to a built-in pool. */
 void amg_ready_pool_disown(struct amg_ult *ult);
 
 /* Makes a BLOCKED or ENDED thread ready: performs a requested migration, pushes
@@ -174,7 +174,7 @@ void amg_ult_yielded(
 void amg_ult_migrate(struct amg_ult *ult);
 
 /* Pushes a thread, and wakes a sleeper that watches the pool. Called by any
- * thread. `context` is for a user-defined pool; 0: created or revived. */
+ * thread. `context`: for a user-defined pool; 0: `ult` is new or revived. */
 void amg_ready_pool_push(
     struct amg_ready_pool *pool, struct amg_ult *ult, ABT_pool_context context);
 
@@ -205,11 +205,11 @@ struct amg_ult *amg_ready_pool_turn(
 /* Removes a thread; false: not in the pool, or p_remove failed or is NULL. */
 bool amg_ready_pool_remove(struct amg_ready_pool *pool, struct amg_ult *ult);
 
-/* _size: number of ready threads; _total: of ready and blocked. No lock. */
+/* _size() counts ready threads, _total() ready and blocked threads. No lock. */
 size_t amg_ready_pool_size(const struct amg_ready_pool *pool);
 size_t amg_ready_pool_total(const struct amg_ready_pool *pool);
 
-/* Is a thread ready in a built-in pool? No lock. */
+/* Is a thread ready in a built-in pool? Takes no lock. */
 static inline bool amg_ready_pool_has_any(const struct amg_ready_pool *pool)
 {
     return atomic_load_explicit(&pool->size, memory_order_relaxed) > 0;

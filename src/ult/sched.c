@@ -3,7 +3,7 @@
  * public functions, except functions that run a scheduler (sched_run.c).
  *
  * A basic scheduler takes its pools in turn, so that a thread that only yields
- * in one pool does not starve the other pools. All built-in schedulers block
+ * does not starve the threads of other pools. All built-in schedulers block
  * while their pools are empty. */
 #include "ult/sched.h"
 

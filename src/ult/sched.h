@@ -95,7 +95,7 @@ struct amg_xstream {
     atomic_uint begun;      /* futex word: BEGIN_WAITS, ... in xstream.c */
 };
 
-/* Has the scheduler to return now? For a join: only if its pools are empty. */
+/* Has the scheduler to return now? A join or finish waits for empty pools. */
 bool amg_sched_is_to_stop(const struct amg_sched *sched);
 
 /* Number of threads that are ready in the scheduler's pools; no lock. */
@@ -128,9 +128,9 @@ static inline bool amg_xstream_is_asked(const struct amg_xstream *xstream)
     return (amg_xstream_asked(xstream) & ~(unsigned)AMG_XSTREAM_TO_JOIN) != 0;
 }
 
-/* Pops the thread that the xstream's scheduler would run next, so that a thread
- * that yields or parks switches to it directly. NULL: no thread is ready, the
- * scheduler is user-defined, or the xstream or its scheduler has a request. */
+/* Pops the thread that the xstream's scheduler would run next; a thread that
+ * yields or parks switches directly to the popped thread. NULL: no thread is
+ * ready, the scheduler is user-defined, or it or the xstream has a request. */
 struct amg_ult *amg_xstream_next(struct amg_xstream *xstream);
 
 /* Does the xstream's built-in scheduler have `pool`, and is only one thread
@@ -150,33 +150,33 @@ void amg_xstream_ask(struct amg_xstream *xstream, enum amg_xstream_ask ask);
 void amg_xstream_sleep(struct amg_xstream *xstream);
 
 /* For a user-level thread that blocks its whole xstream in a call of another
- * module, such as a progress loop that blocks on descriptors: between begin and
- * end, a push into a pool of the xstream, or a request to the xstream, calls
- * block->wake(). False: a thread is ready in these pools, or the xstream has a
- * request; the caller must not block, nor call amg_block_end(). */
+ * module, such as a progress loop on descriptors. Until amg_block_end(), a push
+ * into the xstream's pools, or a request to the xstream, calls block->wake().
+ * False: the caller must not block, as a thread is ready in these pools, a
+ * request other than a join is pending, or amg_block_must_migrate() is true. */
 bool amg_block_begin(struct amg_block *block);
 
-/* Called once amg_block_begin() was true. Waits for a wake() in progress. */
+/* Called if amg_block_begin() was true. Waits for a wake() in progress. */
 void amg_block_end(struct amg_block *block);
 
 /* Is a thread ready in the pools of the caller's xstream, or has the xstream a
- * request other than a join? No lock. False if the caller is on no xstream. */
+ * request other than a join? False if the caller is on no xstream. */
 bool amg_block_has_ready(void);
 
-/* Removes `other` from the only pool of the caller's xstream, if no other
- * scheduler uses the pool, no other thread is ready, and no request pending. */
+/* Removes `other` from the only pool of the caller's xstream, if no request is
+ * pending, no other scheduler uses the pool, and no other thread is ready. */
 bool amg_block_take(struct amg_ult *other);
 
 /* Is the caller's xstream being joined, while other xstreams run the caller's
  * pool? If so, the caller should park, to continue on another xstream. */
 bool amg_block_must_migrate(void);
 
-/* Creates an xstream with that scheduler, and adds the xstream to the list, but
- * starts no OS thread. A negative `rank` stands for the lowest free rank.
+/* Creates an xstream with scheduler `sched`, and adds the xstream to the list,
+ * but starts no OS thread. A negative `rank` stands for the lowest free rank.
  * Returns an ABT code. */
 int amg_xstream_create(
     struct amg_sched *sched, int rank, struct amg_xstream **ret_stream);
-/* Removes an xstream that does not run from the list, and frees the xstream,
+/* Takes an xstream, which does not run, off the list, and frees the xstream,
  * and its scheduler if automatic. */
 void amg_xstream_destroy(struct amg_xstream *xstream);
 
@@ -193,7 +193,7 @@ void amg_xstream_join(struct amg_xstream *xstream);
 /* Runs the xstream's scheduler, and each scheduler that replaces it. */
 void amg_xstream_run(struct amg_xstream *xstream);
 
-/* In a child of fork(): all xstreams have ended, and leave the list. */
+/* Called in a child of fork(): marks all xstreams as ended, clears the list. */
 void amg_xstreams_inherit(void);
 
 /* Calls `visit` for each xstream in order of ranks, until `visit` returns true;

@@ -65,7 +65,7 @@ static void sched_run(struct amg_sched *sched)
     else
         sched_loop(sched);
     /* Pushes may have woken this xstream alone, or no xstream if this xstream
-     * was awake. Its scheduler returns, so other xstreams run the threads. */
+     * was awake. The scheduler returns now: other xstreams run the threads. */
     sched_wake_others(sched);
 }
 
@@ -88,7 +88,7 @@ int ABT_sched_has_to_stop(ABT_sched sched, ABT_bool *stop)
         ABT_ERR_INV_SCHED, sched, stop, sched_has_to_stop(amg_sched_of(sched)));
 }
 
-/* Runs `ult` for a scheduler, after a move to `pool` if that is not NULL. */
+/* Runs `ult` for a scheduler, after a move to `pool` if `pool` is not NULL. */
 static int schedule(struct amg_ult *ult, struct amg_ready_pool *pool)
 {
     struct amg_xstream *xstream = amg_xstream_self();
@@ -121,7 +121,7 @@ int ABT_self_schedule(ABT_thread thread, ABT_pool pool)
     return schedule(amg_ult_of(thread), amg_ready_pool_of(pool));
 }
 
-/* Runs the scheduler in a thread of a pool, until it has to stop or its pools
+/* Runs `sched` in a thread of a pool, until `sched` has to stop or its pools
  * are empty. The thread yields to the scheduler of the xstream only when no
  * thread of these pools is ready, or when the xstream has a request. */
 static void run_as_thread(struct amg_sched *sched)

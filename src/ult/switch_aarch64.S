@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The switch of stacks on aarch64 (AAPCS64 6.1: x19 to x30, the low halves of
- * v8 to v15 and the control word of floating point are the callee's).
+ * v8 to v15 and the control word of floating point are callee-saved).
  *
  * The frame, from its lowest address:
  *    0  d8  d9    16  d10 d11    32  d12 d13    48  d14 d15
  *   64  x19 x20   80  x21 x22    96  x23 x24   112  x25 x26
- *  128  x27 x28  144  x29 x30   160  fpcr, and 8 bytes that fill up */
+ *  128  x27 x28  144  x29 x30   160  fpcr, and 8 bytes of padding */
     .text
     .globl  amg_switch
     .type   amg_switch, %function
@@ -50,7 +50,7 @@ amg_switch:
     .cfi_endproc
     .size   amg_switch, . - amg_switch
 
-/* The bottom of a new stack: x19 is called with x20, and has no caller. */
+/* First code on a new stack, which has no caller: calls x19(x20). */
     .globl  amg_switch_first
     .hidden amg_switch_first
     .type   amg_switch_first, %function

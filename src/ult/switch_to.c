@@ -31,7 +31,7 @@ void amg_ult_destroy(struct amg_ult *ult)
         amg_ready_pool_disown(ult);
     amg_fibre_clean(&ult->fibre, ult->sp);
     if (stack != NULL) {
-        /* Asked late: the program's destructors may have switched xstreams. */
+        /* Not earlier: a destructor may move the caller to another xstream. */
         local = amg_xstream_local_self();
         amg_stack_free(local == NULL ? NULL : &local->stacks, stack);
         return;
@@ -160,8 +160,8 @@ static void run_state_set(struct amg_xstream_local *local,
     amg_ult_set_state(to, AMG_ULT_RUNNING);
 }
 
-/* May the thread switch to another thread directly? Not if a scheduler in a
- * pool (ABT_pool_add_sched()) runs the thread, and chooses the next thread. */
+/* May the thread switch to another thread directly? No if a scheduler in a pool
+ * (ABT_pool_add_sched()) runs the thread: that scheduler chooses the next. */
 static bool may_switch_directly(const struct amg_ult *self)
 {
     return self->scheduler->kind == AMG_ULT_SCHEDULER;
@@ -208,7 +208,7 @@ static void next_switch(
         amg_ult_may_run_on(local, next)) {
         run_state_set(local, self, next);
     } else {
-        /* `next`, if any, is a tasklet or main(): left to the scheduler. */
+        /* Leaves `next`, a tasklet or main(), to the scheduler; may be NULL. */
         local->handed = next;
         next = self->scheduler;
     }
@@ -279,7 +279,7 @@ static void tasklet_run(
     has_ended(tasklet);
 }
 
-/* Yields that take about 20 us, the time for an idle core to wake a thread. */
+/* Number of yields, 20 us in all: an idle core wakes a thread in that time. */
 enum { PRIMARY_YIELDS = 64 };
 
 /* Returns main(), which this xstream has popped, to main()'s own xstream, and

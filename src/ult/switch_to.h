@@ -19,10 +19,10 @@ struct amg_ult_spec {
  * stack_len above SIZE_MAX / 2, or no unit of a user-defined pool. */
 struct amg_ult *amg_ult_create(const struct amg_ult_spec *spec);
 
-/* Frees a thread that does not run, and never will; by another thread. */
+/* Frees a thread that will not run again. Called by another thread. */
 void amg_ult_destroy(struct amg_ult *ult);
 
-/* Resets an ended thread, which its new pool has adopted; it stays ENDED. */
+/* Resets a thread that its new pool has adopted; the thread stays ENDED. */
 void amg_ult_reset(struct amg_ult *ult, void (*function)(void *arg), void *arg);
 
 /* Switches to the next ready thread of this xstream, or to the scheduler. For
@@ -60,8 +60,8 @@ static inline void amg_ult_check_cancel(struct amg_ult *self)
 void amg_ult_run(struct amg_xstream *xstream, struct amg_ult *ult);
 
 /* Called by a scheduler that has the request AMG_XSTREAM_TO_LOOK. Returns the
- * thread of main() if another xstream has popped that thread, which runs only
- * on its own OS thread: the scheduler has to run main() next. Else NULL. */
+ * thread of main() if another xstream has popped that thread, which only its
+ * own OS thread may run: the scheduler runs main() next. Else returns NULL. */
 struct amg_ult *amg_ult_primary_take(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The stack switch by the C library, where this library has no assembly for the
- * machine. Each switch makes a system call, which saves the signal mask.
+/* Stack switch by functions of the C library, for machines without assembly
+ * here. Each switch makes a system call, which saves the signal mask.
  *
  * The saved context of a stack is a ucontext_t on that stack. */
 #include <stdint.h>

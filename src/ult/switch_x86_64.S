@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The switch of stacks on x86-64 (System V ABI 3.2.1: rbx, rbp, r12 to r15,
- * the control bits of mxcsr and the x87 control word are the callee's).
+ * the control bits of mxcsr and the x87 control word are callee-saved).
  *
  * The frame, from its lowest address:
  *    0  mxcsr    4  x87 control word
  *    8  r12     16  r13     24  r14     32  r15     40  rbx     48  rbp
- *   56  where it goes on */
+ *   56  return address */
     .text
     .globl  amg_switch
     .type   amg_switch, @function
@@ -48,7 +48,7 @@ amg_switch:
     .cfi_adjust_cfa_offset -8
     popq    %rbp
     .cfi_adjust_cfa_offset -8
-    /* A jump, since the processor's guess for a return is the other stack's. */
+    /* A jump, as the processor would predict a return into the old thread. */
     popq    %rdx
     .cfi_adjust_cfa_offset -8
     .cfi_register %rip, %rdx
@@ -56,7 +56,7 @@ amg_switch:
     .cfi_endproc
     .size   amg_switch, . - amg_switch
 
-/* The bottom of a new stack: r12 is called with r13, and has no caller. */
+/* First code on a new stack, which has no caller: calls r12(r13). */
     .globl  amg_switch_first
     .hidden amg_switch_first
     .type   amg_switch_first, @function

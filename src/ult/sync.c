@@ -33,7 +33,7 @@ struct ABT_eventual_opaque {
 };
 
 _Static_assert(offsetof(struct ABT_eventual_opaque, value) % 16 == 0,
-    "a value lies on the boundary that memory of the heap has");
+    "a value is aligned like memory of malloc()");
 
 _Static_assert(
     sizeof(struct ABT_eventual_opaque) <= sizeof(ABT_eventual_memory),
@@ -463,8 +463,8 @@ int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier)
  * its creator, or by the program whose memory has it. `lock` guards all fields.
  *
  * A reader may lock while readers hold the lock, even if a writer waits: so a
- * reader may lock again, as programs do. An unlock that frees the lock hands
- * the lock to all waiting readers, or, if no reader waits, to the oldest
+ * reader may lock recursively, as programs do. An unlock that frees the lock
+ * hands the lock to all waiting readers, or, if no reader waits, to the oldest
  * waiting writer: an unparked waiter holds the lock. */
 struct ABT_rwlock_opaque {
     uint64_t kind; /* 0, as there is only one kind */

@@ -478,7 +478,7 @@ static void migration_ask(struct amg_ult *ult, struct amg_ready_pool *target)
     /* Release: pairs with the acquire of amg_ult_migrate(). */
     atomic_store_explicit(&ult->migrates_to, target, memory_order_release);
     if (amg_ult_state(ult) != AMG_ULT_READY)
-        return; /* migrates when it is made ready next */
+        return; /* `ult` migrates when it is made ready next */
     pool = amg_ult_pool(ult);
     AMG_TEST_POINT("migrate.ask");
     if (!amg_ready_pool_remove(pool, ult))
@@ -531,7 +531,7 @@ int ABT_thread_migrate_to_xstream(ABT_thread thread, ABT_xstream xstream)
         thread, amg_sched_handle(amg_xstream_sched(amg_xstream_of(xstream))));
 }
 
-/* Search for a running xstream that does not run `pool`, and its first pool. */
+/* Search for the first pool of a running xstream that does not run `pool`. */
 struct other_search {
     const struct amg_ready_pool *pool;
     struct amg_ready_pool *found;

@@ -39,7 +39,7 @@ enum amg_switch_action {
     AMG_SWITCH_YIELD, /* pushes the thread into its pool */
     AMG_SWITCH_TURN,  /* unlocks the pool (`biased`) that has the thread */
     AMG_SWITCH_PARK,  /* makes the thread BLOCKED, unlocks `held` or `biased` */
-    AMG_SWITCH_END,
+    AMG_SWITCH_END,   /* wakes the joiners, or frees an unnamed thread */
 };
 
 /* Kinds of threads behind a handle. */
@@ -90,8 +90,8 @@ void amg_key_table_clear_slowly(struct amg_key_table *table);
 
 static inline void amg_key_table_clear(struct amg_key_table *table)
 {
-    /* Slot 0 is used first: if it is free, all are. Acquire: pairs with the
-     * thread that set the value. */
+    /* Slot 0 is used first: if slot 0 is free, all slots are. Acquire: pairs
+     * with the thread that set the value. */
     if (atomic_load_explicit(&table->slots[0].number, memory_order_acquire) !=
         0)
         amg_key_table_clear_slowly(table);
@@ -152,7 +152,7 @@ struct amg_ult {
     bool is_migratable;
 };
 
-/* Initialises a thread of that kind, which is NEW; all other fields are 0. */
+/* Initialises a NEW thread of kind `kind`; all other fields are 0 or empty. */
 static inline void amg_ult_init(struct amg_ult *ult, enum amg_ult_kind kind)
 {
     memset(ult, 0, sizeof(*ult));

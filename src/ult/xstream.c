@@ -30,8 +30,8 @@ static struct amg_xstream *listed_of(struct amg_link *link)
     return amg_container_of(link, struct amg_xstream, link);
 }
 
-/* The link before which an xstream of that rank has to be inserted; NULL: the
- * rank is in use. A negative `*rank` becomes the lowest free rank. */
+/* The link before which an xstream of rank `*rank` has to be inserted; NULL:
+ * the rank is in use. A negative `*rank` becomes the lowest free rank. */
 static struct amg_link *place_of_locked(int *rank)
 {
     bool is_any = *rank < 0;
@@ -186,8 +186,8 @@ void amg_xstream_destroy(struct amg_xstream *xstream)
     xstream_discard(xstream, amg_xstream_sched(xstream)->is_automatic);
 }
 
-/* Marks the xstream as ended, and wakes its joiners. After the unlock its OS
- * thread does not use the xstream: a joiner frees it after xstream_reap(). */
+/* Marks the xstream as ended, and wakes its joiners. After the unlock, the OS
+ * thread no longer uses the xstream, which a joiner may then free. */
 static void xstream_ends(struct amg_xstream *xstream)
 {
     struct amg_waiters_taken joiners;
@@ -320,7 +320,7 @@ static void request_make(struct sched_request *request)
         &request->sched->asked, request->ask, memory_order_release);
 }
 
-/* Makes the request if the xstream has that scheduler. Called with the list of
+/* Makes the request if `xstream` has its scheduler. Called with the list of
  * xstreams locked, so that no joiner frees an xstream that the request ends. */
 static bool request_visit(struct amg_xstream *xstream, void *arg)
 {
@@ -579,7 +579,7 @@ static int xstream_bind(
     if (xstream->tid != 0)
         rc = amg_bind_thread(xstream->tid, cpus);
     if (rc == 0)
-        xstream->cpus = *cpus; /* also for a revival */
+        xstream->cpus = *cpus; /* a revival binds its OS thread to these */
     amg_lock_unlock(&xstream->lock);
     if (rc == 0)
         return ABT_SUCCESS;

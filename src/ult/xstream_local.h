@@ -12,7 +12,7 @@
 
 /* Owned by the user-level thread that runs on the stack, or by a cache. */
 struct amg_stack {
-    struct amg_stack *next; /* in a cache */
+    struct amg_stack *next; /* next stack in the cache */
     void *base;
     size_t len;
     struct amg_fibre fibre;
@@ -62,7 +62,7 @@ struct amg_xstream_local {
      * began. */
     struct amg_caught *caught;
     struct amg_stack_cache stacks;
-    struct amg_ult *scheduler; /* main scheduler, if primary; else NULL */
+    struct amg_ult *scheduler; /* main scheduler; NULL: not primary xstream */
     void *signal_stack; /* NULL: the OS thread had a signal stack before */
     /* main() is ready, and another xstream has popped main(). */
     atomic_bool is_own_ready;
@@ -70,11 +70,11 @@ struct amg_xstream_local {
 };
 
 /* Makes the calling OS thread the thread of `xstream`. The stack of the OS
- * thread is the stack of `own`. NULL: no memory, logged. After close the OS
+ * thread is the stack of `own`. NULL: no memory, logged. After _close(), the OS
  * thread runs no user-level threads. */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
-/* In a child of fork(): the calling thread belongs to no xstream. */
+/* Called in a child of fork(): takes the calling thread off its xstream. */
 void amg_xstream_local_leave(void);
 
 /* amg_xstream_local_self() as a call, for machines other than x86-64. */

@@ -14,7 +14,7 @@ extern "C" {
  * Get one value of the configuration.
  *
  * @param query_kind  [in]  names the value
- * @param val         [out]  of the type that its enumerator's comment names
+ * @param val         [out]  the value; for its type see ABT_info_query_kind
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  val is NULL
  *            ABT_ERR_INV_QUERY_KIND  no such value
@@ -142,7 +142,7 @@ ABT_API_PUBLIC int ABT_info_print_task(FILE *fp, ABT_task task);
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_ARG  fp is NULL
- *            ABT_ERR_INV_THREAD  the thread runs, or has no own stack
+ *            ABT_ERR_INV_THREAD  the thread runs or ended, or has no own stack
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

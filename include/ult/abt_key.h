@@ -12,8 +12,8 @@ extern "C" {
 /**
  * Create a key for a thread-local value.
  *
- * @param destructor  [in]  called with each value that is not NULL when its
- *                          thread is freed; may be NULL
+ * @param destructor  [in]  called when a thread is freed, with its value of the
+ *                          key, unless the value is NULL; may be NULL
  * @param newkey      [out]  the key
  * Owns:      the caller owns the result; ABT_key_free() frees it.
  * Errors:    ABT_ERR_INV_ARG  newkey is NULL

@@ -87,12 +87,12 @@ ABT_API_PUBLIC int ABT_mutex_lock_low(ABT_mutex mutex);
 ABT_API_PUBLIC int ABT_mutex_lock_high(ABT_mutex mutex);
 
 /**
- * Lock a mutex if no other thread holds it.
+ * Lock a mutex if it is free, or recursive and held by the caller.
  *
  * @param mutex  [in]  the mutex
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_MUTEX  mutex is NULL
- *            ABT_ERR_MUTEX_LOCKED  another thread holds the mutex
+ *            ABT_ERR_MUTEX_LOCKED  a thread holds the mutex
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

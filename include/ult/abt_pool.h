@@ -40,10 +40,10 @@ ABT_API_PUBLIC int ABT_pool_create_basic(ABT_pool_kind kind,
  * @param config   [in]  may be ABT_POOL_CONFIG_NULL; passed to the
  *                       definition's init
  * @param newpool  [out]  the pool
- * Owns:      the caller owns the result; ABT_pool_free() frees it.
- * Errors:    ABT_ERR_INV_POOL_USER_DEF  def is NULL
+ * Owns:      the caller owns the result; ABT_pool_free() frees it, unless it is
+ *            automatic.
+ * Errors:    ABT_ERR_INV_POOL_USER_DEF  def or a required function is NULL
  *            ABT_ERR_INV_ARG  newpool is NULL
- *            ABT_ERR_INV_POOL_USER_DEF  def lacks one of the required functions
  *            ABT_ERR_MEM  no memory
  *            and the errors of the definition's init
  * Threads:   any thread; runs the user's callbacks.
@@ -59,8 +59,8 @@ ABT_API_PUBLIC int ABT_pool_create(
  * @param pool  [in,out]  the pool; becomes ABT_POOL_NULL
  * Owns:      the pool is consumed.
  * Errors:    ABT_ERR_INV_POOL  *pool is ABT_POOL_NULL
- *            ABT_ERR_POOL  a scheduler uses the pool, or threads are in the
- *              pool; nothing changed
+ *            ABT_ERR_POOL  a scheduler uses the pool, or the pool has ready or
+ *              blocked threads; nothing changed
  * Threads:   one thread, when no other uses the pool.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -317,7 +317,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_UNIT  unit is NULL
- *            ABT_ERR_POOL  the unit is not in this pool
+ *            ABT_ERR_POOL  not in this pool, or its p_remove failed or is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -412,7 +412,7 @@ ABT_API_PUBLIC int ABT_pool_push_threads_ex(ABT_pool pool,
 
 /**
  * Run a scheduler as a thread of a pool: the stream that pops this thread runs
- * the scheduler's pools until the scheduler is asked to end.
+ * the scheduler's pools until they are empty, or the scheduler is asked to end.
  *
  * @param pool   [in]  the pool
  * @param sched  [in]  the scheduler

@@ -14,7 +14,7 @@ extern "C" {
  *
  * @param def        [in]  the functions; only read during the call
  * @param num_pools  [in]  number of pools
- * @param pools      [in]  its pools in order; a new pool for each
+ * @param pools      [in]  the pools in order; a new pool for each
  *                         ABT_POOL_NULL; NULL: new pools only
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL; passed to the
  *                         definition's init
@@ -40,7 +40,7 @@ ABT_API_PUBLIC int ABT_sched_create(ABT_sched_def *def, int num_pools,
  *
  * @param predef     [in]  the kind of scheduler
  * @param num_pools  [in]  number of pools; 0: one new pool
- * @param pools      [in]  its pools in order; a new pool for each
+ * @param pools      [in]  the pools in order; a new pool for each
  *                         ABT_POOL_NULL; NULL: new pools only
  * @param config     [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newsched   [out]  the scheduler
@@ -64,7 +64,7 @@ ABT_API_PUBLIC int ABT_sched_create_basic(ABT_sched_predef predef,
  * @param sched  [in,out]  the scheduler; becomes ABT_SCHED_NULL
  * Owns:      the scheduler is consumed.
  * Errors:    ABT_ERR_INV_SCHED  *sched is ABT_SCHED_NULL
- *            ABT_ERR_SCHED  a stream or a pool uses it; nothing changed
+ *            ABT_ERR_SCHED  the scheduler is in use; nothing changed
  * Threads:   one thread, when no other uses the scheduler.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -229,7 +229,6 @@ ABT_API_PUBLIC int ABT_sched_config_create(ABT_sched_config *config, ...);
  *                         skipped, and so is a value that was not set
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_SCHED_CONFIG  config is NULL
- *            ABT_ERR_INV_ARG  ... is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

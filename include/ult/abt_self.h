@@ -61,7 +61,7 @@ ABT_API_PUBLIC int ABT_self_get_thread(ABT_thread *thread);
  */
 ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
 
-/* Names of these two functions for tasklets. */
+/* Names of the last two functions for tasklets. */
 #define ABT_self_get_task    ABT_self_get_thread
 #define ABT_self_get_task_id ABT_self_get_thread_id
 
@@ -72,8 +72,8 @@ ABT_API_PUBLIC int ABT_self_get_thread_id(ABT_unit_id *id);
  * @param type  [out]  the result
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_ARG  type is NULL
- *            ABT_ERR_UNINITIALIZED  before ABT_init(); the result is
- *                             ABT_UNIT_TYPE_EXT all the same
+ *            ABT_ERR_UNINITIALIZED  before ABT_init(); ABT_UNIT_TYPE_EXT was
+ *              written
  * Threads:   any thread; never blocks.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
@@ -253,7 +253,7 @@ ABT_API_PUBLIC int ABT_self_get_specific(ABT_key key, void **value);
 ABT_API_PUBLIC int ABT_self_yield(void);
 
 /**
- * Switch to a ready thread; push the caller into its pool.
+ * Yield to a ready thread, by a direct switch.
  *
  * @param thread  [in]  the thread, in its pool or popped
  * Owns:      nothing changes hands.
@@ -267,7 +267,7 @@ ABT_API_PUBLIC int ABT_self_yield(void);
 ABT_API_PUBLIC int ABT_self_yield_to(ABT_thread thread);
 
 /**
- * Switch to a suspended thread; push the caller into its pool.
+ * Resume a suspended thread, and yield to that thread by a direct switch.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.

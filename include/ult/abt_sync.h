@@ -32,7 +32,7 @@ ABT_API_PUBLIC int ABT_cond_create(ABT_cond *newcond);
  * Owns:      the condition is consumed.
  * Errors:    ABT_ERR_INV_COND  *cond is ABT_COND_NULL
  *            ABT_ERR_COND  a thread waits; nothing changed
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; waits for signaled threads that have not run yet.
  * Undefined: nothing.
  * Source:    as Argobots 1.2.
  */
@@ -69,7 +69,7 @@ ABT_API_PUBLIC int ABT_cond_wait(ABT_cond cond, ABT_mutex mutex);
  *            ABT_ERR_COND_TIMEDOUT  no signal came; the mutex is held again
  *            ABT_ERR_INV_MUTEX  other threads wait with another mutex; nothing
  *              changed
- *            ABT_ERR_INV_ARG  abstime is NULL
+ *            ABT_ERR_INV_ARG  abstime is NULL, or not valid
  *            ABT_ERR_MUTEX  the caller does not hold the mutex
  *            ABT_ERR_COND  the caller is a tasklet
  * Threads:   waits; other user-level threads of the stream run meanwhile.

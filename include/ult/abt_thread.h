@@ -77,15 +77,15 @@ ABT_API_PUBLIC int ABT_thread_create_on_xstream(ABT_xstream xstream,
  * @param num_threads       [in]  number of threads
  * @param pool_list         [in]  the pool of each thread
  * @param thread_func_list  [in]  the function of each thread
- * @param arg_list          [in]  argument of each function; NULL: all get NULL
+ * @param arg_list          [in]  of each function; NULL: all arguments are NULL
  * @param attr              [in]  of all threads; without a stack; may be
  *                                ABT_THREAD_ATTR_NULL
  * @param newthread_list    [out]  an array; NULL: the threads are unnamed
  * Owns:      the caller owns the results; ABT_thread_free() frees each.
- * Errors:    ABT_ERR_INV_ARG  a list is NULL, or attr has a stack
- *            ABT_ERR_INV_POOL  a pool is ABT_POOL_NULL; the threads before it
- *              were created
- *            ABT_ERR_MEM  no memory; the threads before it were created
+ * Errors:    ABT_ERR_INV_ARG  pool_list, thread_func_list or a function is
+ *              NULL, or attr has a stack
+ *            ABT_ERR_INV_POOL, ABT_ERR_MEM  a pool is ABT_POOL_NULL, or no
+ *              memory; the threads before it were created
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -169,7 +169,7 @@ ABT_API_PUBLIC int ABT_thread_free_many(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
  *            ABT_ERR_INV_THREAD  the thread is primary, unnamed, or the caller
- *            ABT_ERR_INV_THREAD  it has not ended, and the caller is a tasklet
+ *            ABT_ERR_INV_THREAD  a tasklet joins a thread that has not ended
  * Threads:   waits; other user-level threads of the stream run meanwhile.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
@@ -203,7 +203,7 @@ ABT_API_PUBLIC int ABT_thread_join_many(
 ABT_API_PUBLIC int ABT_thread_exit(void);
 
 /**
- * Ask a thread to end when it next leaves its stream, or before it begins.
+ * Ask a thread to end before it begins, or when it next yields or is resumed.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -333,7 +333,7 @@ ABT_API_PUBLIC int ABT_thread_set_associated_pool(
     ABT_thread thread, ABT_pool pool);
 
 /**
- * Switch to a thread that is ready in its pool; push the caller into its pool.
+ * Yield to a thread that is ready in its pool, by a direct switch.
  *
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
@@ -373,7 +373,7 @@ ABT_API_PUBLIC int ABT_thread_resume(ABT_thread thread);
 /**
  * Request migration of a thread to a stream.
  *
- * A ready thread moves at once, any other when it next becomes ready.
+ * A ready thread moves at once, any other thread when it next becomes ready.
  *
  * @param thread   [in]  the thread
  * @param xstream  [in]  the stream
@@ -431,8 +431,8 @@ ABT_API_PUBLIC int ABT_thread_migrate_to_pool(ABT_thread thread, ABT_pool pool);
  * @param thread  [in]  the thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_THREAD  thread is NULL
- *            ABT_ERR_MIGRATION_NA  the thread may not migrate, or no other
- *              stream runs
+ *            ABT_ERR_MIGRATION_NA  the thread may not migrate, or all streams
+ *              that run have the thread's pool
  *            ABT_ERR_INV_THREAD  the thread is primary, or has ended
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.

@@ -45,8 +45,8 @@ ABT_API_PUBLIC int ABT_thread_attr_free(ABT_thread_attr *attr);
  * Owns:      the memory stays the caller's and must live until the thread has
  *            ended.
  * Errors:    ABT_ERR_INV_THREAD_ATTR  attr is NULL
- *            ABT_ERR_INV_ARG  stackaddr is not aligned; or is not NULL, and
- *              stacksize is below 4096
+ *            ABT_ERR_INV_ARG  stackaddr is no multiple of 8, or stacksize is
+ *              below 4096 and stackaddr is not NULL
  * Threads:   any thread, one at a time per attr; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

@@ -108,8 +108,8 @@ typedef enum ABT_unit_type {
 typedef enum ABT_sched_predef {
     ABT_SCHED_DEFAULT,    /* ABT_SCHED_BASIC_WAIT */
     ABT_SCHED_BASIC,      /* runs its pools in turn */
-    ABT_SCHED_PRIO,       /* runs a pool only if all pools before are empty */
-    ABT_SCHED_RANDWS,     /* runs its first pool, else steals from another */
+    ABT_SCHED_PRIO,       /* runs a pool only if all earlier pools are empty */
+    ABT_SCHED_RANDWS,     /* runs its first pool; steals if that is empty */
     ABT_SCHED_BASIC_WAIT, /* runs its pools in turn */
 } ABT_sched_predef;
 
@@ -130,8 +130,8 @@ typedef enum ABT_pool_kind {
     ABT_POOL_FIFO,
     ABT_POOL_FIFO_WAIT,
     ABT_POOL_RANDWS, /* owners pop at one end, other streams at the other */
-    /* Ours. Popped first are: threads that have run before (PRIO_WAIT); the
-     * thread that was created first (EARLIEST_FIRST). */
+    /* Not in Argobots. PRIO_WAIT prefers threads that have run before,
+     * EARLIEST_FIRST threads that were created earlier. */
     AMALGAM_POOL_PRIO_WAIT,
     AMALGAM_POOL_EARLIEST_FIRST,
 } ABT_pool_kind;
@@ -265,15 +265,15 @@ typedef struct ABT_sched_config_var {
 extern "C" {
 #endif
 
-/* Configuration of a scheduler. end: ends a list; access: ABT_pool_access of
- * new pools; automatic: whether the scheduler is freed with its stream; freq:
- * how often a scheduler checks for events, without effect. */
+/* Configuration of a scheduler. end: ends a list; automatic: whether the
+ * scheduler is freed with its stream. Two variables have no effect: access
+ * (ABT_pool_access of new pools) and freq (how often to check for events). */
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_var_end;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_access;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_config_automatic;
 extern ABT_API_PUBLIC ABT_sched_config_var ABT_sched_basic_freq;
 
-/* Configuration of a pool: whether it is freed with its last scheduler. */
+/* Configuration of a pool: whether its last scheduler frees the pool. */
 extern ABT_API_PUBLIC const ABT_pool_config_var ABT_pool_config_automatic;
 
 #ifdef __cplusplus

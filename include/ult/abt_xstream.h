@@ -23,7 +23,7 @@ extern "C" {
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; waits until the OS thread of the stream has begun.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -34,7 +34,7 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *
  * @param predef      [in]  the kind of scheduler
  * @param num_pools   [in]  number of pools; 0: one new pool
- * @param pools       [in]  its pools in order; a new pool for each
+ * @param pools       [in]  the pools in order; a new pool for each
  *                          ABT_POOL_NULL; NULL: new pools only
  * @param config      [in]  may be ABT_SCHED_CONFIG_NULL
  * @param newxstream  [out]  the stream
@@ -46,7 +46,7 @@ ABT_API_PUBLIC int ABT_xstream_create(ABT_sched sched, ABT_xstream *newxstream);
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; waits until the OS thread of the stream has begun.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -69,7 +69,7 @@ ABT_API_PUBLIC int ABT_xstream_create_basic(ABT_sched_predef predef,
  *            ABT_ERR_SYS  the OS refuses a thread; the log says why
  *            ABT_ERR_UNINITIALIZED  not between ABT_init() and
  *              ABT_finalize()
- * Threads:   any thread; never blocks.
+ * Threads:   any thread; waits until the OS thread of the stream has begun.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -83,8 +83,8 @@ ABT_API_PUBLIC int ABT_xstream_create_with_rank(
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_XSTREAM_STATE  the stream has not ended
- *            ABT_ERR_SYS  the OS refuses a thread; the log says why
- * Threads:   any thread; never blocks.
+ *            ABT_ERR_SYS, ABT_ERR_MEM  no OS thread, or no memory; see the log
+ * Threads:   any thread; waits until the OS thread of the stream has begun.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -104,8 +104,8 @@ ABT_API_PUBLIC int ABT_xstream_revive(ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_xstream_free(ABT_xstream *xstream);
 
 /**
- * Wait until a stream has run all threads of its pools, except those that
- * another stream runs.
+ * Ask a stream to end once its pools are empty, and wait until it has ended.
+ * Blocked threads of a pool that other streams run, too, do not count.
  *
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
@@ -132,7 +132,7 @@ ABT_API_PUBLIC int ABT_xstream_join(ABT_xstream xstream);
 ABT_API_PUBLIC int ABT_xstream_exit(void);
 
 /**
- * Ask a stream to end when the thread that it runs next leaves it.
+ * Ask a stream to end when the thread that now runs there leaves the stream.
  *
  * @param xstream  [in]  the stream
  * Owns:      nothing changes hands.
@@ -215,7 +215,7 @@ ABT_API_PUBLIC int ABT_xstream_get_rank(ABT_xstream xstream, int *rank);
  *            ABT_ERR_XSTREAM_STATE  the stream runs, and is not the caller's
  *            ABT_ERR_SCHED  a stream uses the scheduler already
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream; any thread if that has ended.
+ * Threads:   a user-level thread of the stream; any thread if the stream ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -228,7 +228,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
  * @param xstream    [in]  the stream
  * @param predef     [in]  the kind of scheduler
  * @param num_pools  [in]  number of pools; 0: one new pool
- * @param pools      [in]  its pools in order; a new pool for each
+ * @param pools      [in]  the pools in order; a new pool for each
  *                         ABT_POOL_NULL; NULL: new pools only
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
@@ -236,7 +236,7 @@ ABT_API_PUBLIC int ABT_xstream_set_main_sched(
  *            ABT_ERR_INV_ARG  num_pools is negative
  *            ABT_ERR_XSTREAM_STATE  the stream runs, and is not the caller's
  *            ABT_ERR_MEM  no memory
- * Threads:   a user-level thread of the stream; any thread if that has ended.
+ * Threads:   a user-level thread of the stream; any thread if the stream ended.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.
  */
@@ -307,7 +307,7 @@ ABT_API_PUBLIC int ABT_xstream_equal(
     ABT_xstream xstream1, ABT_xstream xstream2, ABT_bool *result);
 
 /**
- * Get the number of streams, also of those that have ended.
+ * Get the number of streams, including streams that have ended.
  *
  * @param num_xstreams  [out]  the result
  * Owns:      nothing changes hands.
@@ -338,7 +338,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
  * Run a unit that a scheduler popped, until it yields, blocks or ends.
  *
  * @param unit  [in]  the unit
- * @param pool  [in]  the pool
+ * @param pool  [in]  becomes the pool of the unit's thread
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_UNIT  unit is NULL
  *            ABT_ERR_INV_POOL  pool is NULL
@@ -419,9 +419,9 @@ ABT_API_PUBLIC int ABT_xstream_set_affinity(
  *
  * @param xstream     [in]  the stream
  * @param max_cpuids  [in]  room of the array
- * @param cpuids      [out]  array of `max_cpuids`; may be NULL if that is 0
- * @param num_cpuids  [out]  number of cores, also if above max_cpuids; may be
- *                           NULL
+ * @param cpuids      [out]  array of `max_cpuids`; NULL only if max_cpuids is 0
+ * @param num_cpuids  [out]  number of all these cores, even if that is above
+ *                           max_cpuids; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_XSTREAM  xstream is NULL
  *            ABT_ERR_INV_ARG  max_cpuids is negative, or cpuids is NULL and

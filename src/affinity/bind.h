@@ -9,9 +9,9 @@
  * first call, by any thread, has to come before the first thread is rebound. */
 const struct amg_cpuset *amg_bind_process(void);
 
-/* Pins the calling thread to the core of `slot`, or without a core to all cores
- * of the process. False: not pinned, because the system refused (the first
- * refusal is logged) or `machine` is not the one that the process runs on. */
+/* Pins the calling thread to the core of `slot`; if `slot` has no core, to all
+ * cores of the process. False: not pinned, because the system refused (logged
+ * the first time), or the process does not run on `machine` (logged). */
 bool amg_bind_core_slot(const struct amg_machine *machine,
     const struct amg_core_slot *slot, const char *who);
 
@@ -20,7 +20,7 @@ bool amg_bind_core_slot(const struct amg_machine *machine,
 int amg_bind_thread(int tid, const struct amg_cpuset *set);
 int amg_bind_thread_get(int tid, struct amg_cpuset *ret_set);
 
-/* Threads of the program by OMP_NUM_THREADS; 0: not set, or no number. */
+/* Number of program threads by OMP_NUM_THREADS; 0: not set, or no number. */
 uint32_t amg_bind_app_threads(void);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* How far a NIC is, nearest first. */
+/* How far a NIC is from a binding, nearest first. */
 enum distance {
     DISTANCE_NEAR,    /* local to a hardware thread of the binding */
     DISTANCE_PACKAGE, /* local to a package of the binding */

@@ -37,7 +37,7 @@ static void usable_find(struct amg_node_map *map)
     amg_cpuset_cut(&map->usable, &bound);
 }
 
-/* First hardware thread of the group that `index` belongs to so far. */
+/* First hardware thread of the group that hardware thread `index` is in now. */
 static uint16_t leader_of(struct amg_node_map *map, uint16_t index)
 {
     while (map->uses[index].group != index) {

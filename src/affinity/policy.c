@@ -7,10 +7,10 @@
  *
  * The policy goes level by level: first it places the threads that find an idle
  * core in the bindings of their group, last the threads whose only idle cores
- * are far away. So ranks near a core choose before ranks that are far from it.
- * Within a level the ranks choose in their order. At the last level, progress
- * threads share idle cores, as they mostly sleep. A rank without an idle core
- * gets a busy core, or, in mode AUTO, no thread. */
+ * are far away. So ranks near a core choose before ranks far from that core.
+ * Within a level the ranks choose in the order of `ranks`. At the last level,
+ * progress threads share idle cores, as progress threads mostly sleep. A rank
+ * without an idle core gets a busy core, or, in mode AUTO, no thread. */
 #include "affinity/policy.h"
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ enum nearness {
     LEVEL_NUMA,
     LEVEL_ANY,
     LEVEL_FOREIGN, /* idle, on a core where another group computes */
-    LEVEL_SHARED,  /* any of these, also if library threads are there already */
+    LEVEL_SHARED,  /* any level before; library threads may be there already */
     LEVELS
 };
 
@@ -267,7 +267,7 @@ struct cpu_list {
 };
 
 /* Reads a number and moves `*text` behind it. False: no digit. A number that is
- * too large becomes AMG_CPUS_MAX, which no machine has. */
+ * too large becomes AMG_CPUS_MAX, which is the number of no cpu. */
 static bool number_read(const char **text, unsigned *ret_number)
 {
     unsigned number = 0;
@@ -379,7 +379,7 @@ static void named_place(struct placing *placing)
     }
 }
 
-/* Lets the ranks without a slot look for a slot at that level. */
+/* Lets the ranks that have no place yet look for a place at that level. */
 static void level_place(struct placing *placing, enum nearness level)
 {
     const struct amg_node_map *map = &placing->map;

@@ -19,12 +19,12 @@
 enum amg_slot_rule {
     AMG_SLOT_CHOSEN,   /* the user named the core */
     AMG_SLOT_CORE,     /* an idle core in the bindings of the rank's group */
-    AMG_SLOT_SIBLING,  /* an idle hardware thread of a busy core there */
-    AMG_SLOT_NIC,      /* in no rank's binding, near the NIC */
-    AMG_SLOT_NUMA,     /* in no rank's binding, on a NUMA node of this rank's */
-    AMG_SLOT_ANY,      /* in no rank's binding, elsewhere */
+    AMG_SLOT_SIBLING,  /* an idle hardware thread of a busy core of the group */
+    AMG_SLOT_NIC,      /* outside all bindings, near the NIC */
+    AMG_SLOT_NUMA,     /* outside all bindings, on a NUMA node of the rank */
+    AMG_SLOT_ANY,      /* outside all bindings, elsewhere */
     AMG_SLOT_LAST,     /* no cpu is idle: the least used cpu of the binding */
-    AMG_SLOT_UNPINNED, /* wherever the process may run */
+    AMG_SLOT_UNPINNED, /* not pinned: runs wherever the process may run */
     AMG_SLOT_RULES
 };
 
@@ -38,7 +38,7 @@ struct amg_affinity_rank {
 /* Input of the policy. Owned by the caller, and only read. */
 struct amg_affinity_ask {
     const struct amg_machine *machine;
-    const struct amg_affinity_rank *ranks; /* of this node, all of them */
+    const struct amg_affinity_rank *ranks; /* all ranks of this node */
     uint32_t rank_count;
     uint32_t self;      /* index of the rank that asks */
     bool has_strangers; /* unknown processes may use cores that no rank is bound
@@ -47,7 +47,7 @@ struct amg_affinity_ask {
     /* Fields of struct amalgam_progress_options, with the environment applied.
      * The policy assumes that all ranks of the node have equal values. */
     enum amalgam_progress progress;
-    bool is_mercury; /* no option: AUTO means ASSIST, not THREAD */
+    bool is_mercury; /* not an option: AUTO is ASSIST if true, else THREAD */
     const char *progress_cpus;
 };
 

@@ -49,8 +49,8 @@ static void flat_fill(struct amg_machine *machine)
     machine->is_this = true;
 }
 
-/* Value of a variable that tells hwloc what to load, for the log: hwloc does
- * not say what failed. */
+/* For the log: the value of a variable that tells hwloc what to load, since
+ * hwloc does not say what failed. */
 static const char *hwloc_variable(const char *name)
 {
     const char *text = getenv(name);

@@ -20,9 +20,9 @@ enum amg_topo_source {
 };
 
 /* Fills in `machine`, which is zero but for `pus` with room for AMG_CPUS_MAX.
- * On failure *ret_reason says why: a static string, or one of strerror().
+ * On failure *ret_reason says why: a static string, or a result of strerror().
  * HG_INVALID_ARG: hwloc refuses `text`, fails, or finds no hardware thread;
- * HG_OPNOTSUPPORTED: no hwloc; HG_NOMEM. */
+ * HG_OPNOTSUPPORTED: built without hwloc; HG_NOMEM: hwloc does not start. */
 hg_return_t amg_topo_read(enum amg_topo_source source, const char *text,
     struct amg_machine *machine, const char **ret_reason);
 

@@ -52,7 +52,7 @@ static hwloc_obj_t cache_of(hwloc_obj_t pu)
 }
 
 /* The NUMA node of a hardware thread: the smallest node around it, and of
- * equally small nodes the first (hwloc lists fast memory after the usual). */
+ * equally small nodes the first (hwloc lists fast memory after slower). */
 static hwloc_obj_t numa_of(hwloc_topology_t topology, hwloc_obj_t pu)
 {
     hwloc_obj_t best = NULL;
@@ -196,8 +196,8 @@ static void env_check(hwloc_topology_t topology)
 }
 
 /* Leaves out components of hwloc that are not needed to find NICs: displays
- * ("gl" tries ten displays of X11), GPUs, names of PCI devices. A call fails if
- * this hwloc lacks the component, which is no error. */
+ * ("gl" tries ten displays of X11), GPUs, names of PCI devices. If this hwloc
+ * lacks a component, the call for that component fails: no error. */
 static void components_exclude(hwloc_topology_t topology)
 {
     static const char *const names[] = {

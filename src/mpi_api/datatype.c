@@ -18,8 +18,8 @@ struct filling {
     void *buf;
 };
 
-/* Packs 0 elements of the type, which fails if the type is not committed, or
- * invalid; MPI_Pack_size() would not do, as Open MPI does not check the type
+/* Packs 0 elements of the type: MPI_Pack() fails if the type is not committed,
+ * or invalid. MPI_Pack_size() would not do, as Open MPI does not check the type
  * there. MPI does not abort, since the communicator returns errors. */
 static bool type_is_usable(hg_class_t *cls, MPI_Datatype type)
 {

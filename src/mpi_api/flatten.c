@@ -109,7 +109,7 @@ static int64_t comm_contents_bytes(
  * dimension with adjacent elements outwards; `step` is the distance in bytes of
  * neighbouring elements in the current dimension. */
 
-/* A dimension of a part of a grid: of a subarray or of a process's part. */
+/* A dimension of a subarray, or of a process's part of a distributed array. */
 struct span {
     int64_t size;   /* elements of the whole grid */
     int64_t start;  /* index of the first element of the part */
@@ -230,8 +230,8 @@ static void span_of_process(
         coord_of(ints[1], procs, dims, dim), ret);
 }
 
-/* Replaces the layout of an element of this `extent` by the layout of the part
- * of the grid. Errors as in layout.h. */
+/* Replaces `layout`, that of an element of this `extent`, by the layout of the
+ * part of the grid. Errors of amg_mpi_api_layout_add(). */
 static hg_return_t grid_build(const struct amg_mpi_api_contents *contents,
     int64_t extent, struct amg_mpi_api_layout *layout)
 {

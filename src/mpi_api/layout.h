@@ -103,9 +103,9 @@ int amg_mpi_api_contents_envelope(
 int amg_mpi_api_contents_lists(
     MPI_Datatype type, const struct amg_mpi_api_contents *contents);
 
-/* Layout of one element of a valid type; the caller calls fini. Errors as
- * above, and HG_OPNOTSUPPORTED: unknown constructor, or predefined type with
- * gaps; HG_NA_ERROR: MPI failed. */
+/* Layout of one element of a valid type; the caller calls fini. Errors of
+ * amg_mpi_api_layout_add(), and HG_OPNOTSUPPORTED: unknown constructor, or
+ * predefined type with gaps; HG_NA_ERROR: MPI failed. */
 hg_return_t amg_mpi_api_type_flatten(
     MPI_Datatype type, struct amg_mpi_api_layout *ret_layout);
 

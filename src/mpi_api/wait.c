@@ -18,7 +18,7 @@
  * descriptor (core/wait_policy.c). On a core of its own a thread polls for 200
  * ms; on a shared core it yields for 0.1 ms. Then the thread naps between two
  * polls: for 1 ms, and, if the class has one context, later for 5 ms (on a
- * shared core: after 20 ms without events). An arriving message ends a nap. */
+ * shared core: after 20 ms without events). A call or reply ends a nap. */
 
 #define YIELD_NS 100000ull /* time to yield before the first nap */
 
@@ -66,7 +66,7 @@ static struct amg_wait_step wait_step(
     return amg_wait_policy_next(&policy, quiet_ns);
 }
 
-/* The context to block in: contexts take turns. */
+/* The next context to block in: the contexts of the class take turns. */
 static hg_context_t *context_next(struct serve *serve)
 {
     hg_context_t *context = amg_class_context(serve->cls, serve->next);
@@ -96,8 +96,8 @@ static void nap(
 }
 
 /* Serves all contexts once. If nothing happened, yields or blocks by the
- * policy: until the deadline at most, and only for some ms, since the end of an
- * MPI request wakes no thread. `now_ns` is the current time. */
+ * policy: until the deadline at most, and only for some ms, because MPI wakes
+ * no thread when a request ends. `now_ns` is the current time. */
 static void comm_serve_turn(
     struct serve *serve, uint64_t now_ns, uint64_t deadline_ns)
 {
@@ -127,10 +127,10 @@ static void comm_serve_turn(
     }
 }
 
-/* A failed request must not run an error handler of the program. The request's
- * communicator is not known, but MPI_Testall calls no handler of it, and leaves
- * the error in the status. The handlers of MPI_COMM_WORLD and MPI_COMM_SELF,
- * which MPI may call instead, are replaced during the call. */
+/* A failed request must not run an error handler of the program. MPI_Testall
+ * does not call the handler of the request's communicator, which is not known
+ * here, but leaves the error in the status. MPI may call the handlers of
+ * MPI_COMM_WORLD and MPI_COMM_SELF instead: these are replaced meanwhile. */
 
 enum { HANDLERS = 2 };
 

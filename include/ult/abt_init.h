@@ -92,7 +92,7 @@ ABT_API_PUBLIC double ABT_get_wtime(void);
 ABT_API_PUBLIC int ABT_timer_create(ABT_timer *newtimer);
 
 /**
- * Create a stopwatch with the times of another.
+ * Create a stopwatch with the times of another stopwatch.
  *
  * @param timer     [in]  the timer
  * @param newtimer  [out]  the copy

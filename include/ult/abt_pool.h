@@ -13,8 +13,8 @@ extern "C" {
  * Create a pool of a built-in kind.
  *
  * @param kind       [in]  ABT_POOL_FIFO, _FIFO_WAIT, _RANDWS, or AMALGAM_POOL_*
- * @param access     [in]  the streams that may push and pop; all but
- *                         ABT_POOL_ACCESS_PRIV act as ABT_POOL_ACCESS_MPMC
+ * @param access     [in]  the streams that may push and pop; all values act as
+ *                         ABT_POOL_ACCESS_MPMC
  * @param automatic  [in]  ABT_TRUE: freed with the last scheduler that uses it
  * @param newpool    [out]  the pool
  * Owns:      the caller owns the result; ABT_pool_free() frees it, unless it is
@@ -317,7 +317,7 @@ ABT_API_PUBLIC int ABT_pool_pop_wait_thread_ex(ABT_pool pool,
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL  pool is NULL
  *            ABT_ERR_INV_UNIT  unit is NULL
- *            ABT_ERR_POOL  not in this pool, or its p_remove failed or is NULL
+ *            ABT_ERR_POOL  not in this pool, or p_remove failed or is NULL
  * Threads:   any thread; never blocks.
  * Undefined: the object freed during the call.
  * Source:    as Argobots 1.2.

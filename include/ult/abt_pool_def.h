@@ -33,7 +33,7 @@ ABT_API_PUBLIC int ABT_pool_user_def_create(
     ABT_pool_user_push_fn p_push, ABT_pool_user_def *newdef);
 
 /**
- * Destroy a definition of a pool; pools that use it stay.
+ * Destroy a definition of a pool; pools created from the definition stay.
  *
  * @param def  [in,out]  the definition; becomes ABT_POOL_USER_DEF_NULL
  * Owns:      the definition is consumed.

@@ -335,7 +335,7 @@ ABT_API_PUBLIC int ABT_xstream_is_primary(
     ABT_xstream xstream, ABT_bool *is_primary);
 
 /**
- * Run a unit that a scheduler popped, until it yields, blocks or ends.
+ * Run a popped unit until its thread yields, blocks or ends.
  *
  * @param unit  [in]  the unit
  * @param pool  [in]  becomes the pool of the unit's thread
@@ -476,7 +476,7 @@ ABT_API_PUBLIC int ABT_xstream_barrier_free(ABT_xstream_barrier *barrier);
 ABT_API_PUBLIC int ABT_xstream_barrier_wait(ABT_xstream_barrier barrier);
 
 /**
- * Run a thread that a scheduler popped, until it yields, blocks or ends.
+ * Run a popped thread until that thread yields, blocks or ends.
  *
  * @param thread  [in]  the thread
  * @param pool    [in]  becomes the pool of the thread, unless ABT_POOL_NULL

@@ -75,7 +75,7 @@ static bool is_bound_by_openmp(const struct amg_cpuset *binding)
 
 /* The union of the places of all OpenMP threads, which is the binding that the
  * launcher gave. Empty: not known. LLVM's runtime (__kmpc_fork_call) is not
- * asked, since these calls may make that runtime bind the calling thread. */
+ * asked, since a query may make that runtime bind the calling thread. */
 static void openmp_places(struct amg_cpuset *ret_set)
 {
     int (*const count)(void) =

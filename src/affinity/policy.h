@@ -47,7 +47,7 @@ struct amg_affinity_ask {
     /* Fields of struct amalgam_progress_options, with the environment applied.
      * The policy assumes that all ranks of the node have equal values. */
     enum amalgam_progress progress;
-    bool is_mercury; /* not an option: AUTO is ASSIST if true, else THREAD */
+    bool is_mercury; /* callbacks run in HG_Trigger(): AUTO means ASSIST */
     const char *progress_cpus;
 };
 

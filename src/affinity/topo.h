@@ -7,7 +7,7 @@
 #include "mercury_core_types.h"
 
 /* The machine this process runs on, loaded at the first call and kept for later
- * calls (HWLOC_XMLFILE, HWLOC_SYNTHETIC and their like apply). Never NULL:
+ * calls (variables like HWLOC_XMLFILE and HWLOC_SYNTHETIC apply). Never NULL:
  * without hwloc, or if hwloc fails, warns once with the reason, and returns a
  * flat machine: each cpu is a core, and the cpus that the process is bound to
  * are allowed. The first call takes milliseconds. Any thread. */

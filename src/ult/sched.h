@@ -31,7 +31,7 @@ struct amg_sched {
     unsigned seed; /* random state that chooses the pool to steal from; not 0 */
     int count;     /* of pools; does not change */
     struct amg_ready_pool **pools;
-    /* The scheduler's only pool, if both are built-in; else NULL. */
+    /* The only pool, if scheduler and pool are built-in; else NULL. */
     struct amg_ready_pool *only;
     struct amg_watch *watches; /* a watch per pool, for sleeping */
 };

@@ -5,8 +5,8 @@
  * that stack, in a page that the stack uses anyway.
  *
  * No xstream may run a thread before the thread has left its stack. So the next
- * thread on the xstream makes the previous thread ready, blocked or ended, by
- * post_switch(). The previous thread is amg_xstream_local.left. */
+ * thread on the xstream calls post_switch(), which makes the previous thread
+ * (amg_xstream_local.left) ready, blocked or ended, or unlocks its pool. */
 #include "ult/switch_to.h"
 
 #include <sched.h>
@@ -63,7 +63,7 @@ static void has_ended(struct amg_ult *ult)
 }
 
 /* Will the calling xstream, on which the only ready thread of the pool has just
- * left its stack, run that thread next? Yes if a built-in scheduler is current,
+ * left its stack, run that thread next? Yes if a built-in scheduler runs now,
  * and has no other thread to run. A scheduler that returns instead wakes other
  * xstreams for the thread: sched_run() in sched_run.c. */
 static bool xstream_runs_next(const struct amg_ready_pool *pool)

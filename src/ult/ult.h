@@ -52,7 +52,7 @@ enum amg_ult_kind {
 
 /* Flags of a thread. */
 enum amg_ult_request {
-    AMG_ULT_TO_CANCEL = 1, /* the thread has to end when it continues */
+    AMG_ULT_TO_CANCEL = 1, /* to end when the thread yields or continues */
     AMG_ULT_TO_RESUME = 2, /* the thread is suspended, and may be resumed */
 };
 
@@ -69,7 +69,7 @@ struct amg_caught {
  * a few keys need no allocation. */
 enum { AMG_KEY_SLOTS = 4 };
 
-/* A thread's value for a key. A slot keeps its key until the thread ends. */
+/* A value for a key. A slot keeps its key until its table is cleared. */
 struct amg_key_slot {
     /* Number of the key; 0: the slot is free. A release store publishes value
      * and destructor. No other key gets the number of a freed key. */
@@ -217,8 +217,8 @@ static inline void amg_ult_set_state(
     atomic_store_explicit(&ult->state, state, memory_order_release);
 }
 
-/* Clears the program's variable for a handle of any type, so that a create
- * function that fails leaves NULL in it. NULL: the program gave no variable. */
+/* Clears the program's variable for a handle of any type, so that the variable
+ * is NULL if a create function fails. NULL: the program gave no variable. */
 static inline void amg_handle_clear(void *ret_handle)
 {
     if (ret_handle != NULL)

@@ -112,7 +112,7 @@ static bool unit_fits(
     return unit == NULL ? pool->user == NULL : unit->pool == pool->user;
 }
 
-/* Replaces the thread's unit by one of `pool`. Returns an ABT code. */
+/* Gives the thread a unit of `pool`, none if built-in. Returns an ABT code. */
 static int unit_renew(struct amg_ready_pool *pool, struct amg_ult *ult)
 {
     struct unit *unit = NULL;

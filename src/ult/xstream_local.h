@@ -70,8 +70,8 @@ struct amg_xstream_local {
 };
 
 /* Makes the calling OS thread the thread of `xstream`. The stack of the OS
- * thread is the stack of `own`. NULL: no memory, logged. After _close(), the OS
- * thread runs no user-level threads. */
+ * thread is the stack of `own`. NULL: no memory, logged. The OS thread runs no
+ * user-level threads after amg_xstream_local_close(). */
 struct amg_xstream_local *amg_xstream_local_open(struct amg_xstream *xstream);
 void amg_xstream_local_close(struct amg_xstream_local *local);
 /* Called in a child of fork(): takes the calling thread off its xstream. */

@@ -18,7 +18,7 @@ extern "C" {
  * @param argc  [in]  not read
  * @param argv  [in]  not read
  * Owns:      nothing changes hands.
- * Errors:    ABT_ERR_MEM  no memory, also for a stack
+ * Errors:    ABT_ERR_MEM  no memory for the runtime or a stack
  * Threads:   one thread at a time; one thread makes the first call and the last
  *            ABT_finalize().
  * Undefined: nothing.

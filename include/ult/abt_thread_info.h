@@ -116,8 +116,8 @@ ABT_API_PUBLIC int ABT_thread_get_stacksize(
 
 /**
  * Get the lowest address and the size of a thread's stack; NULL and 0 if the
- * thread has no own stack. The library may keep the thread's state, less than
- * 1 KiB, at the upper end.
+ * thread has no own stack. The library may use less than 4 KiB at the upper end
+ * for the thread's state.
  *
  * @param thread     [in]  the thread
  * @param stackaddr  [out]  the address; NULL: not wanted

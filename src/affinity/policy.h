@@ -21,7 +21,7 @@ enum amg_slot_rule {
     AMG_SLOT_CORE,     /* an idle core in the bindings of the rank's group */
     AMG_SLOT_SIBLING,  /* an idle hardware thread of a busy core of the group */
     AMG_SLOT_NIC,      /* outside all bindings, near the NIC */
-    AMG_SLOT_NUMA,     /* outside all bindings, on a NUMA node of the rank */
+    AMG_SLOT_NUMA,     /* outside all bindings, on NUMA nodes of the binding */
     AMG_SLOT_ANY,      /* outside all bindings, elsewhere */
     AMG_SLOT_LAST,     /* no cpu is idle: the least used cpu of the binding */
     AMG_SLOT_UNPINNED, /* not pinned: runs wherever the process may run */

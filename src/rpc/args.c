@@ -14,9 +14,9 @@
  * header of its own. The program writes that header before it sends, when there
  * is no message yet: the driver provides a buffer only at the post, when the
  * peer is known for certain. So a handle that is asked for the header allocates
- * a buffer (`raw`), and the post copies the reserved bytes from it. The handle
- * keeps the buffer for later calls, also while the handle is in the pool. A
- * handle that was never asked for the header sends zeros. */
+ * a buffer, `raw`, and the post copies the reserved bytes from `raw`. A handle
+ * keeps `raw` for later calls, also while the handle is in the pool. A handle
+ * that was never asked for the header sends zeros. */
 
 static hg_size_t larger(hg_size_t one, hg_size_t other)
 {

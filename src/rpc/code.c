@@ -11,7 +11,7 @@
 #include "rpc/encode.h"
 #include "wire/header.h"
 
-/* Will no return code be awaited at the origin of the call? */
+/* Does the origin of the call wait for no return code? */
 static bool is_unawaited(const struct hg_handle *handle)
 {
     return handle->looped.origin == NULL &&
@@ -40,7 +40,7 @@ static hg_return_t code_send(struct hg_handle *handle, hg_return_t ret)
         if (rc != HG_SUCCESS)
             ep->transport->msg.put_buf(ep, buf);
     }
-    /* A lost peer is no error of this process; HG_NOMEM is for the caller. */
+    /* A lost peer is no error of this process; the caller handles HG_NOMEM. */
     if (rc == HG_SUCCESS)
         amg_context_posted(handle->info.context, handle->addr.route);
     else if (rc != HG_NOMEM)
@@ -133,9 +133,9 @@ void amg_respond_for_user(struct hg_handle *handle)
     amg_handle_end(handle);
 }
 
-/* An ACK that is being sent, for a long reply. Not part of the handle of the
- * call: the program may forward that handle again, and it may pull another long
- * reply, before this ACK was sent. ack_sent() frees the struct. */
+/* An ACK to a long reply, while it is being sent. Not part of the handle of the
+ * call: before the ACK was sent, the program may forward that handle again, and
+ * get another long reply. ack_sent() frees the struct. */
 struct ack {
     struct amg_op op;
     hg_context_t *context;

@@ -12,7 +12,7 @@
 /* Upper limit of the memory that a peer can make us allocate for one call. */
 #define FETCH_LEN_MAX ((uint64_t)1 << 40)
 
-/* A pull of long arguments. Owned by itself until its transfer is done. */
+/* A pull of long arguments; the end of its transfer, fetch_done(), frees it. */
 struct fetch {
     struct hg_handle *handle;
     struct amg_args *args;

@@ -9,7 +9,7 @@
 #include "wire/header.h"
 #include "wire/proc.h"
 
-/* Length of exposed arguments that the sender states in `args`; unverified. */
+/* Length of exposed arguments as stated by the sender in `args`; unverified. */
 uint64_t amg_overflow_len(const struct amg_args *args);
 
 /* Called at the end of a pull. HG_SUCCESS: the pull's `args` hold the bytes. */
@@ -31,7 +31,7 @@ struct amg_message {
     uint64_t now[AMG_NOW_LEN / sizeof(uint64_t)];
 };
 
-/* Get and return the buffer of a message of a call. */
+/* Get the buffer of a call's message from the driver, and give it back. */
 static inline hg_return_t amg_rpc_get_buf(
     const struct hg_handle *handle, struct amg_message *message)
 {
@@ -61,10 +61,10 @@ static inline hg_return_t amg_rpc_move_to_buf(
 /* An encoding of arguments, on the stack. Owns the driver's longer buffers
  * until one becomes the buffer of the message.
  *
- * Arguments of an RPC that were short the last time, and whose proc did not ask
- * for the room, are encoded into `now` of the message: the driver sends that
- * message without a buffer. If the arguments are longer this time, or the proc
- * asks, the message gets a buffer, and the proc goes on in that buffer. */
+ * If the last arguments of an RPC were short, and their proc did not ask for
+ * the size or place of the buffer, the next encoding begins in `now` of the
+ * message, which the driver can send without a buffer. If the arguments are
+ * longer now, or the proc asks, the proc goes on in a buffer of the driver. */
 struct amg_encoding {
     struct hg_proc proc;
     struct amg_message message;
@@ -115,9 +115,9 @@ static inline uint32_t amg_message_args_cap(
     return cap - amg_message_around_len(handle, message);
 }
 
-/* Completes an encoding whose proc has returned `rc`, if `rc` is an error, the
- * bytes exceeded the room, or a checksum is needed. Returns `rc`, or an error
- * of the completion. */
+/* Completes an encoding whose proc has returned `rc`. Called if `rc` is an
+ * error, the bytes exceeded the room, or a checksum is needed. Returns `rc`, or
+ * an error of the completion. */
 hg_return_t amg_encoding_end(struct amg_encoding *encoding,
     struct amg_args *args, atomic_bool *was_short, hg_return_t rc);
 
@@ -199,8 +199,8 @@ hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
 /* HG_CHECKSUM_ERROR: the arguments were damaged on the way. */
 hg_return_t amg_rpc_check(const struct amg_args *args);
 
-/* Completes a message whose head is written: the user's own header, and what
- * amg_rpc_seal() writes. */
+/* Completes a message whose head is written: adds the user's own header, and
+ * what amg_rpc_seal() writes. */
 static inline void amg_rpc_finish(
     const struct hg_handle *handle, const struct amg_message *message)
 {

@@ -209,17 +209,17 @@ static inline bool forward_empty_now(
  *    the origin, which amg_loop_end() takes when the call is answered. The
  *    answer's reference (handle.c) makes sure that somebody answers, and the
  *    operation of the origin holds a reference to the origin's handle.
- *  - Calls begin in order: the completion queue keeps the order, and a call
- *    takes this way only while no earlier call of this process to itself is a
- *    message that waits in the driver, and none waits in order.c. One-way calls
- *    without a handle are messages, as are calls to another context.
+ *  - Calls begin in order: the completion queue keeps the order, and a call is
+ *    looped only if all earlier messages of this process to itself are answered
+ *    (one-way: released), and no call waits in order.c. One-way calls without a
+ *    handle are messages, and so are calls to another context.
  *  - A looped call takes no credit, so it never waits. HG_Trigger() cannot run
  *    forever: calls made by callbacks are messages, which wait for progress.
  *
- * A call to oneself is a message, too, if the input is long, or was the last
- * time (encode.h), the class has checksums, a header of the program or
- * no_loopback, the context receives no more, the RPC has no handler here or one
- * that takes no handle, or there is no memory for the target's handle. */
+ * Other calls to oneself are messages: if the input is long, or was long the
+ * last time (encode.h); if the class has checksums, a header of the program, or
+ * no_loopback; if the context receives no more; if the RPC has no handler here,
+ * or one that takes no handle; if no memory is left for the target's handle. */
 
 /* May the call, whose input is short, go without a message? */
 static bool loop_may(const struct hg_handle *origin)

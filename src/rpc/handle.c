@@ -288,8 +288,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  *  - the context ends.
  *
  * A handle destroyed unanswered is on a list of its context, with one reference
- * left, the answer's. The thread that answers the call, gives it up, or
- * destroys the handle again takes it off the list, under the context's lock.
+ * left, the answer's. The thread that answers the call, gives the call up, or
+ * destroys the handle again removes the handle from the list, under its lock.
  *
  * HG_Respond() of a short answer without a callback leaves the answer's
  * reference in the count, as a spare one (base/refcount.h), without a check
@@ -298,8 +298,8 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  * handle destroyed during the send is listed until a later check. */
 
 enum {
-    SOON_MS = 1000,  /* the handle was dropped by any other code */
-    LATE_MS = 10000, /* ... by a callback that has posted operations */
+    SOON_MS = 1000,  /* handle dropped by other code than that of LATE_MS */
+    LATE_MS = 10000, /* handle dropped by a callback that posted operations */
 };
 
 bool amg_unanswered_claim(struct hg_handle *handle)
@@ -439,7 +439,7 @@ static struct hg_handle *due_take(
         uint64_t at_ns =
             handle->dropped.by != NULL ? 0 : handle->dropped.give_up_ns;
 
-        /* Checks the state first: an operation may take the reference. */
+        /* Before is_held(): an operation may take the answer's reference. */
         bool is_over = is_due(handle, now_ns);
 
         link = amg_list_next(&context->rpc->unanswered, link);

@@ -65,10 +65,10 @@ struct amg_rpc_pulls {
     bool is_starting;        /* a thread starts pulls for all threads */
 };
 
-/* Part of the handle of a call that was destroyed unanswered (handle.c). */
+/* Part of a handle that the program destroyed before its answer (handle.c). */
 struct amg_dropped {
-    /* The thread whose callback dropped the handle and posted nothing: gives
-     * the call up once that callback has returned. NULL: no such thread. */
+    /* The thread whose callback dropped the handle and posted nothing; this
+     * thread gives the call up after the callback. NULL: no such thread. */
     const struct amg_role *by;
     uint64_t give_up_ns; /* time for any thread to give up; 0: not dropped */
 };
@@ -273,7 +273,7 @@ static inline bool amg_handle_expects_answer(const struct hg_handle *handle)
     return !handle->is_one_way && !handle->rpc->is_one_way;
 }
 
-/* Has on_create already run for the handle, or is there none? */
+/* Has on_create already run for the handle, or has the class no on_create? */
 static inline bool amg_handle_is_created(const struct hg_handle *handle)
 {
     return handle->keeps_data ||
@@ -287,8 +287,8 @@ hg_return_t amg_handle_run_create_cb(struct hg_handle *handle);
 /* Zeroes the user's header in a reused handle, for a new call. */
 void amg_handle_clear_raw(struct hg_handle *handle);
 
-/* Creates a handle with one reference, or NULL: no memory. The caller sets RPC
- * and id; for an incoming call also the peer and is_one_way. */
+/* Creates a handle with one reference; NULL: no memory. The caller sets RPC and
+ * id, and for an incoming call also the peer and is_one_way. */
 static AMG_INLINE struct hg_handle *amg_handle_create(
     hg_context_t *context, bool is_incoming)
 {
@@ -323,7 +323,7 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
 /* Frees what a pooled handle keeps between its uses. */
 void amg_handle_free_kept(void *object);
 
-/* Releases the encoded arguments of one direction; _extra: only `extra`. */
+/* Release the encoded input or output; the first function: only its `extra`. */
 void amg_args_release_extra(struct amg_args *args);
 static inline void amg_args_release(struct amg_args *args)
 {
@@ -367,7 +367,7 @@ static inline void amg_handle_release_arrival(struct hg_handle *handle)
     ep->transport->msg.release(ep, arrival);
 }
 
-/* Releases the encoded arguments of a call both ways, and the message of its
+/* Releases the encoded input and output of a call, and the message of its
  * reply. */
 static inline void amg_handle_release_args(struct hg_handle *handle)
 {
@@ -381,8 +381,8 @@ static inline void amg_handle_release_args(struct hg_handle *handle)
     amg_args_release(&handle->out);
 }
 
-/* Queues the completion of an operation for the user, or runs it here if there
- * is no callback. */
+/* Queues the handle's entry for HG_Trigger(), or runs the entry here if the
+ * operation has no callback. */
 static inline void amg_handle_finish(struct hg_handle *handle)
 {
     if (AMG_LIKELY(handle->callback != NULL))
@@ -406,7 +406,7 @@ bool amg_unanswered_claim(struct hg_handle *handle);
  * dropped the handle, lists the call in `unanswered` again. */
 void amg_unanswered_again(struct hg_handle *handle);
 
-/* Gives up the `unanswered` calls that are due; AMG_CONTEXT_NEVER: all. */
+/* Gives up the `unanswered` calls due at `now_ns`; AMG_CONTEXT_NEVER: all. */
 void amg_unanswered_look(hg_context_t *context, uint64_t now_ns);
 
 /* `write_state` of struct amg_context_ops. */
@@ -420,10 +420,10 @@ void amg_rpc_context_close(hg_context_t *context);
 extern const struct amg_rpc_handle_ops amg_serve_handle_ops;
 
 /* Periodic check of the context: early requests, calls that nobody answers, and
- * origins that do not pull. */
+ * origins that have not acknowledged a long answer. */
 void amg_serve_look(hg_context_t *context, uint64_t now_ns);
-/* Before the context is destroyed: ends the calls that wait for their RPC, for
- * room, or for an answer. */
+/* Before the context is destroyed: ends the calls that wait for the
+ * registration of their RPC, for room, or for an answer. */
 void amg_serve_end(hg_context_t *context);
 
 /* Adds a request whose arguments, handle->pull_len bytes, must be pulled when
@@ -462,7 +462,7 @@ static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
-/* Does any call of this context wait for long arguments (order.c)? */
+/* Do calls to this context wait in lines, for long arguments (order.c)? */
 static inline bool amg_order_has_lines(const hg_context_t *context)
 {
     return (atomic_load_explicit(&context->gates, memory_order_relaxed) &
@@ -513,7 +513,7 @@ void amg_respond_to_probe(struct hg_handle *probe);
 /* HG_Cancel() of an answer: cancels the send, or ends the wait for the ACK. */
 void amg_respond_cancel(struct hg_handle *handle);
 
-/* Probes origins that do not pull. */
+/* Probes the origins that have not acknowledged a long answer in time. */
 void amg_respond_look(hg_context_t *context, uint64_t now_ns);
 
 /* Ends all waits for ACKs, before the context is destroyed. */

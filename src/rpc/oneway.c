@@ -4,10 +4,10 @@
  * A call leaves at once, in a message of its own, unless another call to its
  * peer has left since the last call of HG_Progress(). In that case the call
  * begins a message, and further calls of the same RPC to the peer are added as
- * records. The message leaves when a call to the peer cannot be added, before a
- * request or reply of a handle leaves, when the program makes progress or has
- * run callbacks, and before a thread that makes progress blocks. No message is
- * begun while such a thread is blocked. So the calls to a peer stay in order.
+ * records. To keep the calls to a peer in order, the message leaves before a
+ * call that cannot be added, and before a request or reply of a handle. The
+ * message also leaves when the program makes progress or has run callbacks, and
+ * before a thread that makes progress blocks. No message is begun meanwhile.
  *
  * The slot of a message is a hash of its peer. If two peers share a slot, a
  * call to one peer first sends the message that was begun for the other peer.
@@ -89,8 +89,8 @@ static inline unsigned turn_now(const hg_context_t *context)
 }
 
 /* A message that waits for a credit of its peer. A one-way call creates such a
- * message only if no request to the peer waits (else the call is refused); a
- * two-way call creates at most one per peer. late_step() frees the struct. */
+ * message only if no request to the peer waits; otherwise the call is refused.
+ * A call or reply of a handle: at most one per peer. late_step() frees it. */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -181,8 +181,8 @@ static void stream_count(hg_context_t *context, int count)
 }
 
 /* Sends the message of a stream. Without a credit the message waits in the
- * driver; behind earlier waiting requests only if `is_final`, else HG_AGAIN.
- * HG_AGAIN, HG_NOMEM: the message stays. After other errors it is lost. */
+ * driver; but if earlier requests wait there, only with `is_final`. HG_AGAIN,
+ * HG_NOMEM: the stream keeps the message. Other errors: the message is lost. */
 static hg_return_t stream_send_locked(
     hg_context_t *context, struct stream *stream, bool is_final)
 {
@@ -416,7 +416,7 @@ AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
 
     if (rc != HG_SUCCESS)
         return rc;
-    /* NOTE(not a leaf): drivers and queues take their locks inside. */
+    /* NOTE(not a leaf): drivers and queues take their locks under this lock. */
     amg_bias_lock(&streams->lock);
     if (stream_fits(stream, to->peer, id, len)) {
         amg_record_write(stream->end, arg, len);
@@ -498,7 +498,7 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final)
     hg_return_t ret = HG_SUCCESS;
     unsigned bits = 0;
 
-    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
+    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
     bits = atomic_load_explicit(&context->unsent, memory_order_relaxed);
     for (; bits != 0; bits &= bits - 1u) {
         struct stream *stream = &streams->slots[__builtin_ctz(bits)];
@@ -516,7 +516,7 @@ void amg_streams_abandon(hg_context_t *context)
 {
     struct amg_streams *streams = context->rpc->streams;
 
-    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): as above */
+    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
     for (unsigned i = 0; i < SLOTS; i++) {
         struct stream *stream = &streams->slots[i];
         struct amg_ep *ep = NULL;

@@ -5,18 +5,18 @@
  *
  * The calls of one context of a peer begin to be handled in the order in which
  * they arrived. A call whose arguments must be pulled arrives long before it
- * can be handled. So its entry stands in the line of its origin from the
+ * can be handled. So its queue entry stands in the line of its origin from the
  * arrival on, later calls of that origin queue behind it, and entries whose
  * arguments are complete move to the completion queue in order. Pulls overlap,
  * and calls of other origins do not wait. A line exists while it has entries.
  * The count of lines is part of `gates` of the context. The thread that serves
- * arrivals reads the count without the lock, and sees the lines of earlier
- * arrivals unless they have ended, as one thread at a time serves arrivals.
+ * arrivals reads the count without the lock. One thread at a time serves
+ * arrivals; so the reader sees every existing line of earlier arrivals.
  *
- * No circular wait is possible: an entry without arguments waits for room or
- * for its transfer. Room is given in the order of arrival, and an entry is
- * appended to its line under the lock under which it asks for room; so the
- * entries before it got their room earlier, and wait at most for a transfer. A
+ * No circular wait is possible: a call without its arguments waits for room or
+ * for its transfer. Calls get room in the order of arrival, and a call joins
+ * its line and asks for room in one critical section. So the calls before it
+ * in the line got room earlier, and wait at most for their transfers. A
  * transfer ends in any case, also if the origin has cancelled the call, or is
  * lost. If the transfer fails, the call leaves its line and is refused. Replies
  * and ACKs do not stand in lines.
@@ -68,7 +68,7 @@ static struct line *line_get_locked(hg_context_t *context, uint64_t key)
     return line;
 }
 
-/* Takes the first entry, if its arguments are complete; else NULL. */
+/* Takes the first entry; NULL: no entry, or its arguments are not complete. */
 static struct amg_cq_entry *line_next_locked(
     const struct amg_rpc_context *rpc, struct line *line)
 {
@@ -173,7 +173,7 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
 /* An origin exposes arguments that are too long for a message, and the target
  * decides when it pulls them. A context limits the bytes of arguments that are
  * being pulled or that wait for their handler; further requests wait in order
- * of arrival. A longer request waits until no other call has room.
+ * of arrival. A request above the limit waits until no other call has room.
  *
  * The room of a call is free once its handler is about to run, not once the
  * program has freed the arguments: a program may keep a handle until it has
@@ -264,7 +264,7 @@ static void pull_refuse(
 
 static void args_pulled(struct hg_handle *handle, hg_return_t rc)
 {
-    /* The empty answer to a one-way call: its exposed memory is free. */
+    /* Tells the origin of a one-way call that its exposed memory is free. */
     if (rc == HG_SUCCESS && handle->is_one_way)
         rc = amg_respond_code(handle, HG_SUCCESS) == HG_NOMEM ? HG_NOMEM : rc;
     if (rc != HG_SUCCESS) {

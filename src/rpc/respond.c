@@ -78,8 +78,8 @@ static bool take_out_locked(struct hg_handle *handle)
     (void)amg_map_remove(&context->rpc->acks, handle->token);
     handle->ask = NULL;
     /* NOTE(not a leaf): under the lock, so that the probe cannot end between
-     * the check and the call; the drivers' locks come after this lock. The
-     * close of an endpoint has ended its probes. */
+     * the check and the call; the drivers' locks come after this lock. If the
+     * endpoint is closed, its close has ended the probe. */
     if (ask != NULL && amg_context_ep(context, ask->to.route) != NULL) {
         struct amg_ep *ep = amg_context_ep(context, ask->to.route);
 
@@ -232,8 +232,8 @@ static void ask_free(struct amg_ask *ask)
     amg_mem_free(ask);
 }
 
-/* The error that ends the wait after the origin was probed with the result
- * `ret`; HG_SUCCESS: go on waiting. HG_NOENTRY: origin's context is closed. */
+/* The error that ends the wait after a probe of the origin returned `ret`, or
+ * HG_SUCCESS: go on waiting. A probe of a closed context returns HG_NOENTRY. */
 static hg_return_t loss_of(hg_return_t ret)
 {
     if (ret == HG_NOENTRY)
@@ -332,8 +332,8 @@ void amg_respond_look(hg_context_t *context, uint64_t now_ns)
     amg_context_look_at(context, next_ns);
 }
 
-/* An answer too long for one message stays exposed here until its origin
- * tells, in a one-way message of the library (AMG_HEADER_ACK), that it pulled
+/* An answer too long for one message stays exposed here until the origin tells,
+ * in a one-way message of the library (AMG_HEADER_ACK), that the origin pulled
  * the answer or will not. The handle of the answer waits (see the top of this
  * file) under a token, which the reply carries and the ACK names. */
 
@@ -369,7 +369,7 @@ static void respond_long_step(struct amg_op *op)
 }
 
 /* An answer without a callback was sent. `is_claimed`: the caller has claimed
- * the answer's reference, which ends here; else the program may destroy the
+ * the answer's reference, which ends here. If not, the program may destroy the
  * handle as soon as its state is ANSWERED. */
 static inline void respond_left(struct hg_handle *handle, bool is_claimed)
 {
@@ -438,8 +438,8 @@ static inline bool respond_is_empty(
            amg_rpc_is_plain(amg_rpc_class_of(handle->info.hg_class));
 }
 
-/* Sends an answer of `len` bytes at `words`, with room for its head, at once.
- * False: the driver cannot. */
+/* Sends at once the answer of `len` bytes at `words`, which begin with room for
+ * the head. False: the driver cannot. */
 static AMG_INLINE bool respond_now(
     struct hg_handle *handle, struct amg_ep *ep, uint64_t *words, uint32_t len)
 {
@@ -462,8 +462,8 @@ static inline bool respond_empty_now(
     return respond_now(handle, ep, head, AMG_HEADER_LEN);
 }
 
-/* Moves the output of a looped call, which got a buffer or is exposed, to the
- * handle of the origin. */
+/* Moves the output of a looped call, from the message's buffer or from exposed
+ * memory, to the handle of the origin. */
 static hg_return_t looped_move(
     struct hg_handle *handle, const struct amg_message *message)
 {
@@ -513,9 +513,9 @@ AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
     return HG_SUCCESS;
 }
 
-/* Encodes any answer and sends it. With `is_over`, and a driver whose own
- * reply_now() says that the answer has left, sends the answer like one without
- * a callback: then `*is_over` is set, and no callback follows. */
+/* Encodes any answer and sends it. With `is_over`, if the call is looped or the
+ * driver's own reply_now() has sent the answer: sets `*is_over`; no callback
+ * follows. */
 AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     struct amg_ep *ep, void *out_struct, bool *is_over)
 {

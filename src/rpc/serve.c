@@ -27,7 +27,7 @@
 /* Defined below: serves a waiting request like a new arrival. */
 static void serve_known(struct hg_handle *handle);
 
-/* Takes the first request for `id` (0: any) off the list `early`, or NULL. */
+/* Takes the first request for `id` (0: any) off the list; NULL: no request. */
 static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
 {
     struct hg_handle *handle = NULL;
@@ -97,9 +97,9 @@ static void early_look(hg_context_t *context)
         amg_context_look_at(context, 0);
 }
 
-/* Nothing that arrived is trusted: the head is checked, the id looked up, and
- * an error in a request is logged, and answered with a code, unless the request
- * is one-way. */
+/* The target trusts nothing that arrived: it checks the head, and looks up the
+ * id. It logs an error in a request, and answers the request with a code if the
+ * request is not one-way. */
 
 /* Frees the room of long arguments, as their handler begins. */
 AMG_NOINLINE static void long_begin(struct hg_handle *handle)
@@ -230,8 +230,8 @@ static bool flags_are_right(
     return is_one_way == (arrival->is_one_way != 0);
 }
 
-/* The reply to a cancelled call. Nobody reads such a reply; an ACK lets the
- * target free a long reply. */
+/* Releases the late reply to a cancelled call. If the reply is long, sends the
+ * ACK that lets the target free the output. */
 static void serve_late_reply(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
@@ -409,7 +409,7 @@ struct waiting {
     hg_context_t *context;
     struct amg_rpc *rpc;
     uint32_t route;
-    uint32_t at; /* in a message of records: offset of the next one */
+    uint32_t at; /* in a message of records: offset of the next record */
 };
 
 _Static_assert(
@@ -468,11 +468,11 @@ AMG_NOINLINE static void several_end(
     waiting_end(waiting, arg, arg_len);
 }
 
-/* Runs the handler of the next record of a message. Before the handler runs,
- * the other records go back to the front of the queue. So the order is kept if
- * the handler runs callbacks, other threads can run these records, and the
- * context, with callbacks queued, cannot be destroyed. The argument is copied,
- * because the thread that runs the last record releases the arrival. */
+/* Runs the handler for the next record of a message. Before that, puts the
+ * remaining records back at the front of the queue: so a handler that runs
+ * callbacks keeps the order, other threads can run these records, and the
+ * context cannot be destroyed. Also copies the argument before, because the
+ * thread that runs the last record releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);

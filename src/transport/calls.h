@@ -59,7 +59,7 @@
 #include "transport/table.h"
 #include "transport/transport.h"
 
-/* Protocol violations; of each peer, the first of each kind is logged. */
+/* Protocol violations. Logged for each peer: the first of each enumerator. */
 enum amg_violation {
     AMG_VIOLATION_FORM,    /* a message of unknown form or wrong length */
     AMG_VIOLATION_CREDITS, /* more credits came back than were taken */
@@ -161,14 +161,14 @@ void amg_calls_fini(struct amg_calls *calls);
 
 /* May one more fault be logged? Peers could cause any number of faults. */
 bool amg_calls_may_warn(struct amg_calls *calls);
-/* Logs that the peer violated the protocol by a message of this kind, once per
- * sort of violation. `number`: the offending value. */
+/* Logs a violation by the peer, once for each `what`. `kind`: the driver's kind
+ * of the message; `number`: the offending value. */
 void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
 
 /* Is it time to check all peers? Reads the clock: do not call in each poll. */
 bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
-/* Number of entries that wait for the peer `owner`; not cancelled calls. */
+/* Number of entries that wait for the peer `owner`, without cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
 /* Checks a peer, whose number in the table of calls is `owner`, and for which
  * `transfers` transfers wait: logs the peer's name after a long silence. */
@@ -339,7 +339,7 @@ static inline bool amg_calls_owe_locked(
 {
     return amg_flow_owe(&calls->flow, peer) && calls->ops->pay(calls, peer);
 }
-/* The note due to the peer, which a message of `pay` carries as its cookie. */
+/* Takes the note due to the peer, for `pay` to send as its message's cookie. */
 static inline uint32_t amg_calls_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer)
 {
@@ -350,8 +350,8 @@ static inline uint32_t amg_calls_note_locked(
 void amg_calls_on_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note);
 
-/* Sends one peer the credits owed to it. False: no credits are owed, or the
- * message could not be sent. */
+/* Sends one peer the credits and the note due to it. False: nothing is due to
+ * any peer, or the message could not be sent. */
 bool amg_calls_pay_one_locked(struct amg_calls *calls);
 
 /* Ends a posted operation with HG_CANCELED; no effect on an operation that has
@@ -363,7 +363,7 @@ void amg_calls_abandon_locked(
 /* Ends a WAITING request with `ret`: the request never leaves. */
 void amg_calls_end_waiting_locked(
     struct amg_calls *calls, struct amg_post *post, hg_return_t ret);
-/* The endpoint closes: cancels all of its requests. */
+/* The endpoint closes: cancels its WAITING and ASKED requests. */
 void amg_calls_drop_locked(struct amg_calls *calls, const struct amg_ep *ep);
 /* Ends with HG_CANCELED the operations of `ep` in the list `posts`. */
 void amg_calls_detach_locked(struct amg_calls *calls,

@@ -149,12 +149,12 @@ static void change_read(
         peer->debt = (uint16_t)(peer->debt - change);
     if (change < 0 || !amg_flow_is_within(flow, peer,
                           (unsigned)amg_flow_credits(flow, peer) + 1))
-        peer->has_wished = false; /* else the rest of the wish may come */
+        peer->has_wished = false; /* else the target may still raise more */
     (void)amg_flow_pay_debt(flow, peer);
 }
 
-/* Target: the pool. A wish checks at most RECALLS peers for a recall, and each
- * credit for the queue passes over at most TURNS peers. */
+/* Target: the pool. For a wish, pool_recall() checks at most RECALLS peers; for
+ * each credit that it gives, pool_serve() passes over at most TURNS peers. */
 enum { RECALLS = 4, TURNS = 8 };
 
 void amg_flow_set_budget(struct amg_flow *flow, uint64_t budget, uint64_t peers)
@@ -222,7 +222,7 @@ static struct amg_link *list_rotate(struct amg_list *list)
 static void raise_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(-peer->change, (int)count); /* recalled, not sent yet */
+    int unsaid = min_of(-peer->change, (int)count); /* by a recall not sent */
 
     AMG_ASSERT(count <= peer->wish && count <= flow->pool - flow->used);
     peer->wish -= (uint16_t)count;
@@ -240,7 +240,7 @@ static void raise_by(
 static void recall_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(peer->change, (int)count); /* raised, not sent yet */
+    int unsaid = min_of(peer->change, (int)count); /* by a raise not sent */
 
     AMG_ASSERT(count <= kept_by(peer));
     peer->change = (int16_t)(peer->change - (int)count);
@@ -337,7 +337,7 @@ uint32_t amg_flow_take_note(struct amg_flow *flow, struct amg_flow_peer *peer)
     return note;
 }
 
-/* The credits in the upper half: returned, or, negative, wished for. */
+/* The credits in the upper half of a note: > 0 returned, < 0 wished for. */
 static int upper_of(uint32_t note)
 {
     return (int16_t)(uint16_t)(note >> 16);

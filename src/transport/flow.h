@@ -24,8 +24,8 @@
  * pool lasts. When the pool is empty, wishes are queued: the target recalls
  * credits from peers that have more than an equal share of the pool, and gives
  * single credits to the peers in the queue, in turn. An origin returns recalled
- * credits when they are unused. So a target holds at most the budget or, with
- * more peers than half of the budget, the pool and one request of each peer.
+ * credits when they are unused. So a target holds at most the budget or, if its
+ * peers outnumber half of the budget, the pool and one request of each peer.
  *
  * Both sides exchange notes of one word: the lower half is a raise or recall by
  * the target, the upper half is what the origin returns (positive) or wishes
@@ -197,8 +197,8 @@ static inline bool amg_flow_owe(
     return is_enough;
 }
 
-/* Takes at most `max` of the credits owed to the peer. The caller writes them
- * into the header of an outgoing message, and returns them with
+/* Takes at most `max` of the credits owed to the peer. The caller writes the
+ * result into the header of an outgoing message, and gives the result to
  * amg_flow_owe_again() if that message is not sent. */
 static inline uint16_t amg_flow_take_owed(
     struct amg_flow_peer *peer, uint16_t max)
@@ -224,7 +224,7 @@ static inline bool amg_flow_is_owing(const struct amg_flow *flow)
 }
 
 /* Wishes for all credits that the peer could give, if requests wait and the
- * peer was not told yet. False: no note is due. */
+ * peer does not know of the wish yet. False: no note is due. */
 bool amg_flow_wish(struct amg_flow *flow, struct amg_flow_peer *peer);
 
 /* Returns recalled credits that are not in use any more. False: no note is

@@ -19,7 +19,7 @@
  * later calls to the same context of the peer behind the kept call. The kept
  * message leaves with the next poll, when it is full, or before a message that
  * must not overtake it. So single calls are never kept, and a peer has at most
- * one kept message. A kept message that no call has joined leaves as it is.
+ * one kept message. A kept message that no call has joined leaves unpacked.
  *
  * Receiver. The driver hands on each call as an arrival or a reply, in place:
  * all calls of a message share its buffer, and the last release frees the

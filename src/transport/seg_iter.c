@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 
-/* Skips used and empty segments; returns the bytes left in the segment. */
+/* Skips used and empty segments; returns the bytes left in the current one. */
 static uint64_t segment_left(struct amg_seg_iter *iter)
 {
     while (iter->segment < iter->count &&

@@ -30,7 +30,7 @@ static inline bool amg_segment_is_in(
 struct amg_seg_iter {
     const struct amg_segment *segments;
     uint32_t count;
-    uint32_t segment; /* below count, or the end of the list */
+    uint32_t segment; /* index; `count`: at the end of the list */
     uint64_t into;    /* bytes from the start of that segment */
 };
 

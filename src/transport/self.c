@@ -12,8 +12,8 @@
  * is not: so the key of unregistered memory finds nothing. Serial numbers have
  * 32 bits and begin at random in each domain: a key could be valid again 2^32
  * registrations later, and a key of another process is valid here with a
- * probability of 2^-32. A copy runs without the lock, but counts as
- * a user of the memory; unregistering waits for the users. */
+ * probability of 2^-32. A copy runs without the lock, but counts as a user of
+ * the memory; self_bulk_unreg() waits until the memory has no users. */
 #include "transport/self.h"
 
 #include <ctype.h>
@@ -199,7 +199,7 @@ static void limits_choose(
         .request_len = len,
         .reply_len = len,
         .credits = choose(how->credits, AMG_ENV_CREDITS, 1, CREDITS_MAX),
-        /* Only threads of this process send here: they need the core. */
+        /* Only threads of this process send here; they may need the core. */
         .must_yield = true,
         .reaches_self = true,
     };

@@ -74,8 +74,8 @@ void amg_state_end(struct amg_state *state)
     state->lacked++;
 }
 
-/* Number of calls that have left and are not answered; counts only cancelled
- * calls or (`is_cancelled` false) only the others. */
+/* Number of calls that have left and are not answered: of cancelled calls, or,
+ * with `is_cancelled` false, of calls that were not cancelled. */
 static size_t asked_count_locked(
     const struct amg_calls *calls, uint32_t owner, bool is_cancelled)
 {

@@ -14,7 +14,7 @@
 enum {
     AMG_TABLE_INDEX_BITS = 22, /* four million entries */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1,
-    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* a use of a slot; upper bits */
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* upper bits count the uses */
 };
 
 struct amg_table_slot {
@@ -47,7 +47,7 @@ static inline bool amg_table_has_room(const struct amg_table *table)
     return table->free != table->cap;
 }
 
-/* Gives `object` (not NULL) a cookie, valid for `owner`. The table has room. */
+/* Gives `object` (not NULL) a cookie, valid for `owner`. Needs a free slot. */
 static inline uint32_t amg_table_put(
     struct amg_table *table, void *object, uint32_t owner)
 {

@@ -79,7 +79,7 @@ struct amg_open_nic {
      * milliseconds. NULL: the distances of NICs are not known. */
     uint32_t (*nearest)(const struct amg_nic_id *nics, uint32_t count,
         uint32_t turn, char ret_why[AMG_NIC_WHY_CAP]);
-    uint32_t turn;
+    uint32_t turn; /* for nearest() */
 };
 
 /* Parameters of the open of a domain. */
@@ -162,9 +162,9 @@ struct amg_ep {
     /* Bytes of long requests (get_long_buf) that are arriving, or wait for
      * their handler: beyond AMALGAM_MAX_PENDING_BYTES the driver leaves further
      * requests at their origin. The driver adds the bytes; amg_arrival_begin()
-     * subtracts them when a handler begins, else release() does. Relaxed: a
-     * count, which publishes nothing. Valid until the domain is closed. NULL:
-     * no arrival has `is_long`. The pointer is constant. */
+     * subtracts them when a handler begins, or release() if none has begun.
+     * Relaxed: a count, which publishes nothing. Valid until the domain closes.
+     * NULL: no arrival has `is_long`. The pointer is constant. */
     atomic_uint_fast64_t *held;
     uint8_t context_id;
 };
@@ -245,14 +245,14 @@ struct amg_domain_ops {
      * HG_TIMEOUT: a peer stopped waiting; the log names the missing peers.
      * Before HG_SUCCESS peers may send requests and access memory. */
     hg_return_t (*quiesce)(struct amg_domain *domain);
-    /* Logs the peers that quiesce, or calls of this process, wait for. */
+    /* Logs the peers for which quiesce(), or calls of this process, wait. */
     void (*report)(struct amg_domain *domain);
     /* After a deadline: stops waiting for the peers, and logs the missing ones;
      * may take some seconds to find them. True: calls that this process has
      * made are given up; the log has their number. Optional before close. */
     bool (*abandon)(struct amg_domain *domain);
-    /* Ends the calls of the peers: this process makes no more progress. Called
-     * repeatedly until the peers have closed; optional before close. */
+    /* Ends the calls of peers to this process, which makes no more progress.
+     * Called repeatedly until the peers have closed; optional before close. */
     void (*stop)(struct amg_domain *domain);
     /* Writes what is under way with each peer, and what belongs to no peer.
      * Takes the locks of the driver for some microseconds, longer where many
@@ -352,7 +352,7 @@ struct amg_msg_ops {
      * Without `wants_reply`, `op` may be NULL: then nothing completes, and the
      * request does not wait for a credit or room. Instead the call returns
      * HG_AGAIN if earlier requests to the peer wait, HG_BUSY if there is no
-     * credit or room, or a code that would complete the operation. */
+     * credit or room, or the code with which an operation would complete. */
     hg_return_t (*send_request)(struct amg_ep *ep, struct amg_target to,
         struct amg_buf *buf, uint32_t len, bool wants_reply, struct amg_op *op);
     /* Answers `arrival`, once, and takes `buf`. `op` completes when the reply

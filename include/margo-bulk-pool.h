@@ -91,7 +91,7 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * @param pool  [in]  the pool of the buffer
  * @param bulk  [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1 an argument is NULL, or `bulk` no buffer in use of this pool
+ * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of the pool
  * Threads:   any thread; never blocks.
  * Undefined: pool destroyed during the call.
  * Source:    as Margo 0.24.
@@ -130,8 +130,8 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
  *
  * @param poolset  [in]
  * Owns:      the poolset is consumed, if no error is returned.
- * Errors:    -1 poolset is NULL or destroyed, or buffers are in use; nothing is
- *               destroyed then, and the log says how many
+ * Errors:    -1 poolset is NULL or destroyed, or buffers are in use: then the
+ *               log says how many, and nothing is destroyed
  * Threads:   any thread; never blocks.
  * Undefined: the poolset used during the call.
  * Source:    as Margo 0.24, but refused while buffers are in use.

@@ -27,7 +27,7 @@ extern "C" {
  * @param local_offset   [in]  bytes from the start of that handle
  * @param size           [in]  bytes; may be 0
  * @param chunk_size     [in]  bytes of a chunk; the last chunk may be shorter
- * Owns:      the memory stays the caller's and must live until it returns.
+ * Owns:      the memory stays the caller's and must live until the return.
  * Errors:    HG_INVALID_PARAM  mid is NULL, or chunk_size is 0 and size is not
  *                              0
  *            HG_NOMEM          no memory

@@ -5,8 +5,8 @@
  *
  * A pool or stream is found by handle, by name or by index. Names are unique
  * within their kind, and begin with a letter or "_". An index is a position in
- * a list, so a removal changes the indices behind it. margo_find_pool() and the
- * other macros of this header choose the call by the type of their argument.
+ * a list: a removal changes the indices of all later elements. Macros of this
+ * header, like margo_find_pool(), choose the function by the type of `what`.
  *
  * A pool or stream with references is not removed: an RPC holds its pool, a
  * stream holds the pools of its scheduler, and programs take references by
@@ -47,7 +47,7 @@ struct margo_xstream_info {
 
 /**
  * Describe an instance as JSON text, from which margo_init_ext() makes a
- * similar one.
+ * similar instance.
  *
  * @param mid  [in]
  * Owns:      the caller owns the result; free() frees it.
@@ -137,7 +137,7 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
     margo_instance_id mid, const char *json, struct margo_pool_info *info);
 
 /**
- * Add a pool that the program created to an instance.
+ * Add to an instance a pool that the program created.
  *
  * @param mid             [in]
  * @param name            [in]   NULL: the library chooses one
@@ -284,14 +284,14 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
     margo_instance_id mid, const char *json, struct margo_xstream_info *info);
 
 /**
- * Add an execution stream that the program created to an instance.
+ * Add to an instance an execution stream that the program created.
  *
  * First add the pools of its scheduler, by margo_add_pool_external().
  *
  * @param mid             [in]
  * @param name            [in]   NULL: the library chooses one
  * @param xstream         [in]
- * @param take_ownership  [in]   ABT_TRUE: the instance joins and frees it
+ * @param take_ownership  [in]   ABT_TRUE: the instance will free the stream
  * @param info            [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      with `take_ownership` the instance owns the stream; else the
  *            caller does, and keeps it until its removal or the instance's end.
@@ -319,7 +319,7 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
- *            HG_PERMISSION   it is the primary stream, or the program has a
+ *            HG_PERMISSION   the stream is the primary one; the program has a
  *                            reference to it; or no other stream would run the
  *                            caller, or a pool in use. The log says which
  * Threads:   any thread; waits; other user-level threads of the stream run
@@ -394,7 +394,7 @@ HG_PUBLIC hg_return_t margo_xstream_release_by_name(
     margo_instance_id mid, const char *name);
 
 /**
- * Move the threads that are ready in one pool to another.
+ * Move the threads that are ready in one pool to another pool.
  *
  * Waiting threads are in no pool; when ready, they return to their former pool.
  *

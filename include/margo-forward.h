@@ -2,7 +2,7 @@
 /* Calls of RPCs: blocking, with a request, or with a callback.
  *
  * A call to a provider replaces the provider in the handle's id: the call goes
- * to the RPC of the same name there, and the handle keeps the new id. */
+ * to that provider's RPC of the same name, and the handle keeps the new id. */
 #ifndef MARGO_FORWARD_H
 #define MARGO_FORWARD_H
 

@@ -193,8 +193,8 @@ HG_PUBLIC ABT_pool margo_hg_handle_get_handler_pool(hg_handle_t h);
 /**
  * Set the RPC on whose behalf the calling thread makes its calls.
  *
- * Used only with a monitor: calls carry the id of this RPC to their targets. A
- * handler begins with the RPC that it serves.
+ * Used only with a monitor: calls carry the id of this RPC to their targets. In
+ * a handler, the RPC is at first the one that the handler serves.
  *
  * @param mid            [in]  the instance that makes the calls
  * @param parent_rpc_id  [in]  0: none

@@ -130,7 +130,7 @@ HG_PUBLIC void __margo_internal_post_wrapper_hooks(
     __MARGO_INTERNAL_RPC_WRAPPER(name_)                                        \
     __MARGO_INTERNAL_RPC_HANDLER(name_)
 
-/* The two functions and their bodies; `static` or `inline` may precede them. */
+/* The two functions and their bodies; `static` or `inline` may be in front. */
 #define __MARGO_INTERNAL_RPC_WRAPPER_BODY(name_)                               \
     margo_instance_id mid_ = margo_hg_handle_get_instance(handle);             \
     struct margo_monitor_rpc_ult_args told_;                                   \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls between a program that uses only Mercury's API and a Margo program,
  * whose RPC ids contain the provider's id, and whose outputs begin with a code.
- * Each function takes the program's procs as arguments, because the registered
- * procs code what Margo puts in front of the program's structs.
+ * Functions that code a struct take the program's proc as an argument, because
+ * the registered procs code what Margo puts in front of the program's structs.
  *
  * A program without an instance uses these functions instead of
  * HG_Register_name(), HG_Forward(), HG_Respond() and so on, and all other

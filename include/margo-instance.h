@@ -30,8 +30,8 @@ extern "C" {
  * @param use_progress_thread  [in]  0: the progress loop runs in the caller's
  *                                   stream; else in a stream of its own
  * @param rpc_thread_count     [in]  0: handlers run in the caller's stream; -1:
- *                                   in that of the progress loop; n: in n
- *                                   streams of their own
+ *                                   in the stream of the progress loop; n: in
+ *                                   n streams of their own
  * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
@@ -122,14 +122,14 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * Prefinalize callbacks run first, while calls still work; then calls in flight
  * and handlers end, then the finalize callbacks run. All of this is done when
  * margo_finalize() returns, but for two cases. If a handler or a callback calls
- * margo_finalize(), the end comes after that handler or callback has returned.
- * If another thread than the primary one calls it while a handler runs, which
- * might wait for that thread, the end comes after the last handler.
- * margo_wait_for_finalize() waits for the end, and so may a second call.
+ * margo_finalize(), the end comes after the handler or callback returned. If a
+ * thread other than the primary one calls margo_finalize() while handlers run,
+ * the end comes after the last handler: a handler might wait for that thread.
+ * margo_wait_for_finalize() waits for the end; a second margo_finalize() may.
  *
  * @param mid  [in]
- * Owns:      a reference is consumed; the last reference ends class, context
- *            and pools; while others remain, these stay, without progress.
+ * Owns:      a reference is consumed; class, context and pools stay, without
+ *            progress, until the last reference is released.
  * Errors:    none; the log names an instance that is NULL or has ended.
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.

@@ -75,8 +75,8 @@ HG_PUBLIC int margo_set_log_level(margo_instance_id mid, margo_log_level level);
  * Set the logger for lines of no instance, and of instances created afterwards.
  *
  * @param logger  [in]  copied; none of its functions is NULL
- * Owns:      `uargs` must live until the next call, and as long as instances
- *            that were created before the next call.
+ * Owns:      `uargs` must live until the next call of this function, and until
+ *            the end of all instances that were created before that next call.
  * Errors:    -1 logger or one of its functions is NULL
  * Threads:   any thread, while no other thread logs; never blocks.
  * Undefined: nothing.

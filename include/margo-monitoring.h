@@ -3,15 +3,15 @@
  * end of each event; the monitor may dump its results.
  *
  * A program names a monitor in `struct margo_init_info`: its own, or
- * margo_default_monitor, which writes statistics and time series as JSON, and
- * which "monitoring" in the JSON text and MARGO_ENABLE_MONITORING select, too.
+ * margo_default_monitor, which writes statistics and time series as JSON. If no
+ * monitor is named, "monitoring" in the JSON text of the configuration, or the
+ * variable MARGO_ENABLE_MONITORING, selects margo_default_monitor.
  *
  * Each event has a struct of arguments. At MARGO_MONITOR_FN_START all members
  * but the results are set, at MARGO_MONITOR_FN_END all members. A value that
  * the monitor stores in `uctx` at the start is there at the end, perhaps in
  * another struct. The thread that causes an event calls the monitor, several
- * threads at the same time. The monitor must neither block nor call functions
- * that are monitored. */
+ * threads at once. The monitor must not block or call monitored functions. */
 #ifndef MARGO_MONITORING_H
 #define MARGO_MONITORING_H
 
@@ -125,7 +125,7 @@ struct margo_monitor_forward_args {
     hg_return_t ret;
 };
 
-/* The callback of a call, an answer or a transfer that has ended runs. */
+/* A call, an answer or a transfer has ended, and its callback runs. */
 struct margo_monitor_cb_args {
     margo_monitor_data_t uctx;
     const struct hg_cb_info *info;

@@ -2,7 +2,7 @@
 /* Registration of RPCs, with or without a provider.
  *
  * The id of an RPC is a hash of its name, with the provider in the 16 low bits;
- * so origin and target have to name the same provider, or none. */
+ * so origin and target have to name the same provider, or both none. */
 #ifndef MARGO_REGISTER_H
 #define MARGO_REGISTER_H
 
@@ -146,7 +146,7 @@ HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
 /**
  * Make an RPC one-way: its handlers do not respond.
  *
- * Origin and target set this before the first call.
+ * Origin and target call this function before the first call of the RPC.
  *
  * @param mid           [in]
  * @param id            [in]

@@ -44,8 +44,8 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
  * @param mid     [in]
  * @param cb_fn   [in]
  * @param cb_dat  [in]   passed to `cb_fn`; may be NULL
- * @param pool    [in]   ABT_POOL_NULL: in the progress loop, which makes no
- *                       progress until `cb_fn` has returned: must not block
+ * @param pool    [in]   ABT_POOL_NULL: `cb_fn` runs in the progress loop, and
+ *                       must not block: the loop makes no progress meanwhile
  * @param timer   [out]
  * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` and `pool` must live as long as the timer is used.
@@ -84,7 +84,7 @@ HG_PUBLIC int margo_timer_start(margo_timer_t timer, double timeout_ms);
  *
  * @param timer  [in]  may not have been started
  * Owns:      nothing changes hands.
- * Errors:    -1 timer is NULL or destroyed; or the callback still runs, as the
+ * Errors:    -1 timer is NULL or destroyed; or the callback still runs, and the
  *               caller is a tasklet, which cannot wait
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.

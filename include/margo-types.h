@@ -65,10 +65,10 @@ struct margo_init_info {
      * instance has ended. NULL as `hg_context`: the instance opens one. */
     hg_class_t *hg_class;
     hg_context_t *hg_context;
-    struct hg_init_info *hg_init_info;   /* for a class of the instance */
+    struct hg_init_info *hg_init_info;   /* to open the instance's own class */
     struct margo_logger *logger;         /* copied; `uargs` must live on */
     const struct margo_monitor *monitor; /* copied; `uargs` must live on */
-    /* An instance whose pools and streams this one uses, and keeps alive. */
+    /* An instance whose pools and streams the new one uses, and keeps alive. */
     margo_instance_id parent_mid;
 };
 

@@ -170,9 +170,9 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
 /**
  * Wait until one of several operations has ended.
  *
- * Entries that are MARGO_REQUEST_NULL are skipped. Of a request that occurs
- * more than once only the first entry counts; the others become
- * MARGO_REQUEST_NULL.
+ * Entries that are MARGO_REQUEST_NULL are skipped. If a request occurs in
+ * several entries, only the first of them counts; the others may become
+ * MARGO_REQUEST_NULL, even if another request ends first.
  *
  * @param count  [in]
  * @param req    [in,out]  the request that ended becomes MARGO_REQUEST_NULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that the library itself sends in answer to messages: a code without
- * arguments to a call, and an ACK to a long reply. */
+ * arguments to a call or a probe, and an ACK to a long reply. */
 #include "rpc/handle.h"
 
 #include <inttypes.h>

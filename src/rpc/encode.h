@@ -75,7 +75,7 @@ struct amg_encoding {
 
 extern const struct amg_proc_memory amg_encoding_memory;
 
-/* May bulk handles contain small data? Not to oneself, nor if no_bulk_eager. */
+/* HG_PROC_BULK_EAGER; 0 in calls to oneself, and with no_bulk_eager. */
 static inline uint8_t amg_encoding_flags(const struct hg_handle *handle)
 {
     if (amg_addr_is_self(&handle->addr) ||

@@ -42,7 +42,7 @@ enum { AMG_SHORT_LEN = AMG_NOW_LEN - AMG_HEADER_LEN };
 
 /* Encoded arguments of one direction. */
 struct amg_args {
-    void *data; /* in the driver's message, or `extra` */
+    void *data; /* in the driver's message, `extra`, or looped.short_args */
     uint64_t len;
     void *extra; /* heap memory of arguments outside of the message, or NULL */
     struct hg_bulk *extra_bulk; /* NULL, or exposes and owns `extra` */
@@ -50,7 +50,7 @@ struct amg_args {
     /* The bits share a byte, so that one instruction clears several bits. */
     bool is_summed : 1;
     bool was_asked : 1;    /* HG_Get_input() or HG_Get_output() has run */
-    bool was_released : 1; /* input: its message was released early */
+    bool was_released : 1; /* input: released before the handle's end */
     /* Decoding may have allocated, so HG_FREE must follow; reset by the first
      * decoding after all decoded structs were freed. */
     bool may_free : 1;

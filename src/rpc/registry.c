@@ -162,7 +162,7 @@ hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
 hg_id_t amg_rpc_register_name(
     hg_class_t *cls, const char *name, struct amg_rpc *wanted, const char *call)
 {
-    wanted->id = hg_hash_string(name); /* as Mercury does */
+    wanted->id = hg_hash_string(name); /* Mercury's ids */
     if (!AMG_CONTRACT_OF(
             call, wanted->id != 0, "the name has the id 0, which means no RPC"))
         return 0;

@@ -98,8 +98,8 @@ static void early_look(hg_context_t *context)
 }
 
 /* The target trusts nothing that arrived: it checks the head, and looks up the
- * id. It logs an error in a request, and answers the request with a code if the
- * request is not one-way. */
+ * id. A faulty request is logged and, unless it is one-way, answered with a
+ * code. */
 
 /* Frees the room of long arguments, as their handler begins. */
 AMG_NOINLINE static void long_begin(struct hg_handle *handle)

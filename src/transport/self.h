@@ -81,7 +81,7 @@ extern const struct amg_transport amg_self_transport;
 bool amg_self_mem_is(const struct amg_domain *domain, const struct amg_key *key,
     const struct amg_segment *segments, uint32_t count);
 
-/* Expects `limits` and `max_contexts` to be set, all else 0. HG_NOMEM. */
+/* Expects `limits` and `max_contexts`, and zeros in all the rest. HG_NOMEM. */
 hg_return_t amg_self_msgs_init(struct amg_self_msgs *msgs);
 /* Accepts the result of a failed init. */
 void amg_self_msgs_fini(struct amg_self_msgs *msgs);

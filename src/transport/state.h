@@ -11,9 +11,9 @@
  * that a peer has, operations. A note is a fact beside the items. A line
  * without an item is not written.
  *
- * The order of a report is that of a call: the contexts of the class, then what
- * each driver has under way with each of its peers, then what belongs to no
- * single peer.
+ * A report begins with the contexts of the class. Then follows what each driver
+ * has under way with each of its peers, and last what belongs to no single
+ * peer.
  *
  * The lines go into memory, and from there to the file when no lock is held: a
  * full pipe must not stop threads that make progress. Each part of the report

@@ -340,8 +340,8 @@ struct amg_msg_ops {
     void (*put_buf)(struct amg_ep *ep, struct amg_buf *buf);
     /* Sends the first `len` bytes of `buf` to the target, and takes `buf`. With
      * `wants_reply` the operation completes when the reply is here (`op->data`,
-     * `op->len`; return it by release_reply) or the peer refused; without, when
-     * the request has left, or lies in a message that will leave (pack.h). The
+     * `op->len`; return it by release_reply) or the peer refused. Otherwise the
+     * operation completes when the request has left or was packed (pack.h). The
      * driver queues a call beyond the credits of the peer, in order, until
      * credits come back. On an error `buf` stays the caller's. Completes with
      * HG_SUCCESS, HG_CANCELED, HG_HOSTUNREACH (the peer is gone), HG_NOENTRY
@@ -420,8 +420,8 @@ struct amg_transport {
     const char *name;    /* name in addresses and reports: "self", "mpi" */
     const char *schemes; /* init strings it opens, space separated */
     /* Are all requests that this process sent to itself over in the driver:
-     * answered or, if one-way, released? Set in the driver that reaches only
-     * this process, else NULL. */
+     * answered or, if one-way, released? NULL in a driver that reaches other
+     * processes. */
     bool (*is_clear)(struct amg_ep *ep);
     struct amg_domain_ops domain;
     struct amg_ep_ops ep;

@@ -289,7 +289,7 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id)
  *
  * A handle destroyed unanswered is on a list of its context, with one reference
  * left, the answer's. The thread that answers the call, gives the call up, or
- * destroys the handle again removes the handle from the list, under its lock.
+ * destroys the handle again takes the handle off the list, under `rpc->lock`.
  *
  * HG_Respond() of a short answer without a callback leaves the answer's
  * reference in the count, as a spare one (base/refcount.h), without a check

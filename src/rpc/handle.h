@@ -65,7 +65,7 @@ struct amg_rpc_pulls {
     bool is_starting;        /* a thread starts pulls for all threads */
 };
 
-/* Part of a handle that the program destroyed before its answer (handle.c). */
+/* Part of a handle that the program destroyed without an answer (handle.c). */
 struct amg_dropped {
     /* The thread whose callback dropped the handle and posted nothing; this
      * thread gives the call up after the callback. NULL: no such thread. */

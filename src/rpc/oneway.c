@@ -90,7 +90,7 @@ static inline unsigned turn_now(const hg_context_t *context)
 
 /* A message that waits for a credit of its peer. A one-way call creates such a
  * message only if no request to the peer waits; otherwise the call is refused.
- * A call or reply of a handle: at most one per peer. late_step() frees it. */
+ * A call or reply of a handle creates at most one per peer; see late_step(). */
 struct late {
     struct amg_op op;
     hg_context_t *context;
@@ -180,9 +180,9 @@ static void stream_count(hg_context_t *context, int count)
     amg_counters_add_some(counters, AMG_COUNT_PACKED_CALLS, count);
 }
 
-/* Sends the message of a stream. Without a credit the message waits in the
- * driver; but if earlier requests wait there, only with `is_final`. HG_AGAIN,
- * HG_NOMEM: the stream keeps the message. Other errors: the message is lost. */
+/* Sends the message of a stream. Without a credit, the driver queues it; behind
+ * earlier requests only if `is_final`, otherwise HG_AGAIN. HG_AGAIN, HG_NOMEM:
+ * the stream keeps the message. After other errors the message is lost. */
 static hg_return_t stream_send_locked(
     hg_context_t *context, struct stream *stream, bool is_final)
 {

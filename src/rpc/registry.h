@@ -16,7 +16,7 @@
 
 /* An RPC. Lives until its class is closed, so that handles may keep a pointer
  * to the struct; after HG_Deregister() a registration with the same functions
- * reuses the struct. A registration, never during a call, writes the fields. */
+ * reuses the struct. A registration, while no call runs, writes the fields. */
 struct amg_rpc {
     struct amg_link link;
     hg_id_t id;
@@ -91,7 +91,7 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
 
 /* Registers an RPC under a name, with the functions of `wanted`, which is
  * copied; returns its id, or 0. If the id is registered, procs and callbacks
- * are replaced, with a warning. Errors are logged as those of `call`. */
+ * are replaced, with a warning. Error lines name the public function `call`. */
 hg_id_t amg_rpc_register_name(hg_class_t *cls, const char *name,
     struct amg_rpc *wanted, const char *call);
 

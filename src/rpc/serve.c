@@ -470,9 +470,9 @@ AMG_NOINLINE static void several_end(
 
 /* Runs the handler for the next record of a message. Before that, puts the
  * remaining records back at the front of the queue: so a handler that runs
- * callbacks keeps the order, other threads can run these records, and the
- * context cannot be destroyed. Also copies the argument before, because the
- * thread that runs the last record releases the arrival. */
+ * callbacks keeps the order, other threads can run these records, and a queued
+ * entry keeps the context from being destroyed. Copies the argument, because
+ * the thread that runs the last record releases the arrival. */
 static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);

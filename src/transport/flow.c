@@ -222,7 +222,7 @@ static struct amg_link *list_rotate(struct amg_list *list)
 static void raise_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(-peer->change, (int)count); /* by a recall not sent */
+    int unsaid = min_of(-peer->change, (int)count); /* undoes unsent recalls */
 
     AMG_ASSERT(count <= peer->wish && count <= flow->pool - flow->used);
     peer->wish -= (uint16_t)count;
@@ -240,7 +240,7 @@ static void raise_by(
 static void recall_by(
     struct amg_flow *flow, struct amg_flow_peer *peer, uint32_t count)
 {
-    int unsaid = min_of(peer->change, (int)count); /* by a raise not sent */
+    int unsaid = min_of(peer->change, (int)count); /* undoes unsent raises */
 
     AMG_ASSERT(count <= kept_by(peer));
     peer->change = (int16_t)(peer->change - (int)count);

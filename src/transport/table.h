@@ -14,7 +14,7 @@
 enum {
     AMG_TABLE_INDEX_BITS = 22, /* four million entries */
     AMG_TABLE_INDEX_MASK = (1 << AMG_TABLE_INDEX_BITS) - 1,
-    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* upper bits count the uses */
+    AMG_TABLE_USE = 1 << AMG_TABLE_INDEX_BITS, /* a use, in the upper bits */
 };
 
 struct amg_table_slot {

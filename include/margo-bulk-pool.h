@@ -161,7 +161,8 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * @param bulk     [out]  may have more than `size` bytes
  * Owns:      the result is borrowed from the poolset;
  *            margo_bulk_poolset_release() returns it.
- * Errors:    -1 an argument is NULL or destroyed, or no buffers are so large
+ * Errors:    -1 an argument is NULL or destroyed; no buffers are so large; or
+ *               no buffer is free, and the caller is a tasklet
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: poolset destroyed during the call.
@@ -194,8 +195,7 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
  * @param poolset  [in]  the poolset of the buffer
  * @param bulk     [in]
  * Owns:      the buffer is consumed, if no error is returned.
- * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of this
- *               poolset
+ * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of the set
  * Threads:   any thread; never blocks.
  * Undefined: poolset destroyed during the call.
  * Source:    as Margo 0.24.

@@ -62,9 +62,9 @@ extern "C" {
  * Serve a request in a user-level thread; the handler macros call this.
  *
  * The thread is created in the pool of the RPC and calls `function`. A request
- * beyond the limit of concurrent handlers waits in a queue. If the instance is
- * ending, or no thread can be created, the request is answered with a code, and
- * the log says so.
+ * beyond the limit of concurrent handlers waits in a queue. A request that the
+ * instance rejects as it ends, or for which no thread can be created, is
+ * answered with a code, and the log says so.
  *
  * @param handle    [in]  as the callback of the RPC received it
  * @param function  [in]  the program's handler; must call margo_destroy()

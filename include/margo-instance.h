@@ -107,7 +107,8 @@ HG_PUBLIC margo_instance_id margo_init_pool(
  * For programs that call ABT_init() before margo_init().
  *
  * @param optional_json_config  [in]  the "argobots" object of the text is read;
- *                                    NULL: stacks of 2 MiB, cache of 8
+ *                                    NULL: stacks of 2 MiB; a stream
+ *                                    keeps up to 8 free ones
  * Owns:      nothing changes hands.
  * Errors:    -1 the text is invalid, or ABT_init() was called; see log
  * Threads:   one thread at a time.
@@ -125,7 +126,7 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * margo_finalize(), the end comes after the handler or callback returned. If a
  * thread other than the primary one calls margo_finalize() while handlers run,
  * the end comes after the last handler: a handler might wait for that thread.
- * margo_wait_for_finalize() waits for the end; a second margo_finalize() may.
+ * margo_wait_for_finalize() waits for the end.
  *
  * @param mid  [in]
  * Owns:      a reference is consumed; class, context and pools stay, without
@@ -168,7 +169,7 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
 HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
 
 /**
- * Tell whether an instance has ended.
+ * Tell whether an instance is finalized: its finalize callbacks have run.
  *
  * The caller holds a reference to the instance.
  *
@@ -177,7 +178,7 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid or flag is NULL
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended during the call.
+ * Undefined: the instance is destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_is_finalized(
@@ -190,9 +191,9 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
  * @param mid  [in]
  * Owns:      the caller owns the new reference; margo_instance_release()
  *            releases it.
- * Errors:    HG_INVALID_ARG mid is NULL, or has ended
+ * Errors:    HG_INVALID_ARG mid is NULL, or destroyed
  * Threads:   any thread; never blocks.
- * Undefined: the instance ended during the call.
+ * Undefined: the instance is destroyed during the call.
  * Source:    as Margo 0.24.
  */
 HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
@@ -220,8 +221,8 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
  *
  * @param mid  [in]
  * Owns:      a reference is consumed.
- * Errors:    HG_INVALID_ARG mid is NULL, has ended, or is ending and has no
- *                           reference but that of margo_finalize()
+ * Errors:    HG_INVALID_ARG mid is NULL or destroyed, or it is ending and its
+ *                           only reference is that of margo_finalize()
  * Threads:   any thread; waits; other user-level threads of the stream run
  *            meanwhile.
  * Undefined: the instance used afterwards, without another reference.

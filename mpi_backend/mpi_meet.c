@@ -34,7 +34,7 @@
 
 /* Tags on the communicator of data, on which nothing else is in flight. */
 enum {
-    TAG_BEFORE, /* a rank: the receiver's `before` in the next step */
+    TAG_BEFORE, /* answers records: to which rank to send in the next step */
     TAG_STEPS,  /* plus the number of a step, up to 31 */
 };
 
@@ -179,8 +179,8 @@ hg_return_t amg_mpi_meet_ranks(
     return node_find(comm, nonce);
 }
 
-/* Whether this rank's world has more processes than the job. False if MPI was
- * started by sessions only. */
+/* Whether MPI_COMM_WORLD of this rank has more processes than the class. False
+ * if MPI was started by sessions only. */
 static bool world_is_larger(int size)
 {
     int has_world = 0;
@@ -272,8 +272,8 @@ static int message_wait(
     }
 }
 
-/* Sends records to the leader `before`, which lacks them. Receives records of
- * as many nodes from the leader behind, and sends that leader `before`. */
+/* Sends records to the leader of rank `before`, which lacks them. Receives as
+ * many nodes' records from the leader behind, and answers with `before`. */
 static int collection_grow(struct collection *collection, int step)
 {
     MPI_Comm data = collection->data;

@@ -17,7 +17,7 @@
  * from 16 KiB on). So a request above IN_ORDER_LEN delays later requests until
  * it has left; a shared message counts as a request. A message leaves when the
  * peer polls, whatever the peer's handlers wait for, so this wait cannot
- * deadlock. A reply in a message of its own waits only behind waiting messages.
+ * deadlock. A reply alone in a message waits only for the queue of its peer.
  *
  * A short message, except CONNECT and ACCEPT, is injected: it has left when the
  * post returns. Other messages complete later. A post may return EAGAIN if the
@@ -204,7 +204,7 @@ static unsigned kind_of(const struct amg_ofi_header *header)
     return header->kind & ~(unsigned)AMG_OFI_MAGIC_MASK;
 }
 
-/* Does `sent` count the message? Not a CONNECT, which no receiver counts. */
+/* Does the connection count the message? Receivers count no CONNECT. */
 static bool is_counted(struct amg_ofi_msgbuf *msgbuf)
 {
     return amg_ofi_header_of(msgbuf)->kind != (AMG_OFI_MAGIC | AMG_OFI_CONNECT);

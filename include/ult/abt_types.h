@@ -110,7 +110,7 @@ typedef enum ABT_sched_predef {
     ABT_SCHED_BASIC,      /* runs its pools in turn */
     ABT_SCHED_PRIO,       /* runs a pool only if all earlier pools are empty */
     ABT_SCHED_RANDWS,     /* runs its first pool; steals if that is empty */
-    ABT_SCHED_BASIC_WAIT, /* runs its pools in turn */
+    ABT_SCHED_BASIC_WAIT, /* the same as ABT_SCHED_BASIC */
 } ABT_sched_predef;
 
 /* No function returns this type any more. */

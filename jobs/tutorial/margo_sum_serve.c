@@ -76,7 +76,7 @@ static void sum(hg_handle_t handle)
     sum_check(margo_free_input(handle, &in), "margo_free_input");
     sum_check(margo_respond(handle, &out), "margo_respond");
     sum_check(margo_destroy(handle), "margo_destroy");
-    /* The instance uses nothing of this handler any more. */
+    /* Input and handle are freed; the instance ends after this handler. */
     if (call_count(server))
         margo_finalize(mid);
 }

@@ -15,7 +15,7 @@ enum { CPU_MAX = 65535 };
 
 const char amg_margo_primary_name[] = "__primary__";
 
-/* A text cannot contain "external", the kind of pools of the program. */
+/* No "external": pools that the program created, which no text can define. */
 static const char *const pool_kinds[] = {
     [AMG_MARGO_POOL_FIFO_WAIT] = "fifo_wait",
     [AMG_MARGO_POOL_FIFO] = "fifo",

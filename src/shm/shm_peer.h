@@ -28,7 +28,7 @@ struct amg_shm_peer *amg_shm_peer_unmet_locked(
  * segment cannot be mapped now, which is logged once per peer. Makes system
  * calls under the lock, as amg_shm_peer_find_locked() does. */
 hg_return_t amg_shm_peer_meet_locked(struct amg_shm_peer *peer);
-/* The rank of a peer of the node, or UINT32_MAX. */
+/* The peer's rank in the job; UINT32_MAX: the peer is no rank of the node. */
 uint32_t amg_shm_peer_rank(const struct amg_shm_peer *peer);
 
 /* Whether the peer is a domain of this process. */
@@ -42,7 +42,7 @@ static inline bool amg_shm_peer_is_own_process(const struct amg_shm_peer *peer)
 /* Closes the pidfd: the kernel no longer reports the death of the peer. */
 void amg_shm_peer_pidfd_close_locked(struct amg_shm_peer *peer);
 
-/* Unmaps the peer's area, and frees our accessor slot in the peer's table. */
+/* Unmaps the peer's area (shm_copy.c), frees our slot in its table of keys. */
 void amg_shm_peer_bulk_fini(struct amg_shm_bulk_peer *bulk);
 /* Frees the peer and all that belongs to it. */
 void amg_shm_peer_free_locked(struct amg_shm_peer *peer);
@@ -93,8 +93,8 @@ enum {
     AMG_SHM_WARNED_OF_MAP = 4
 };
 
-/* Links: our rings to the contexts of a peer, claimed at first use, and the
- * messages that wait for room in them (shm_link.c). */
+/* Links: our rings to the contexts of a peer, each in a slot of that peer's
+ * segment, claimed at first use, and the messages that wait (shm_link.c). */
 
 void amg_shm_link_init(struct amg_shm_link *link);
 /* Releases the claims of all links of the peer, and frees the links. */
@@ -108,8 +108,8 @@ void amg_shm_link_leave_locked(struct amg_shm_peer *peer);
 
 /* Opens the link to a context. HG_NOENTRY: the id is too large, or the peer has
  * opened contexts, but never this context; HG_HOSTUNREACH: the peer has closed,
- * is GONE now, and was freed if it had no references; HG_NOMEM. If no slot is
- * free or /dev/shm lacks room, the link has no slot, and its messages wait. */
+ * so the call has made it GONE, and freed it if it had no references; HG_NOMEM.
+ * Without a free slot, or room in /dev/shm, the link's messages wait. */
 hg_return_t amg_shm_link_open_locked(struct amg_shm_peer *peer,
     uint8_t context_id, struct amg_shm_link **ret_link);
 

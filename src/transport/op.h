@@ -57,7 +57,7 @@ struct amg_arrival {
                              */
     uint64_t token;         /* finds the origin's call; of a one-way request 0,
                              * or AMG_TOKEN_ACK */
-    /* Words of the layer that received the arrival, until release(). */
+    /* For the layer above core that serves the arrival, until release(). */
     uint64_t kept[AMG_ARRIVAL_KEPT_WORDS];
 };
 

@@ -36,19 +36,17 @@ uint64_t amg_checksum_add(
  *
  * Numbers are in the byte order of the machine, which all ranks of a job share.
  * With the MPI driver's 8 bytes in front, a call without arguments takes 24
- * bytes each way. MPI sends up to 24 bytes inline: a round trip of longer
- * messages takes 0.3 us more (measured, MPICH 4.0.2 over UCX 1.13).
+ * bytes each way, which MPI sends inline; longer messages take 0.3 us more.
  *
  * AMG_HEADER_MORE: the arguments did not fit. In their place the message has
  * their length (8 bytes), with AMG_HEADER_SUMMED their checksum (4 bytes), and
- * the bulk descriptor by which the receiver fetches the arguments.
+ * the bulk descriptor by which the receiver fetches the arguments. A checksum
+ * at the end of the message then covers these bytes, not the arguments.
  *
- * The sender chooses which of the two checksums it writes; the receiver checks
- * the checksums that are present. The checksum of the head is a CRC16 of head
- * and user's header, computed with 0 in its place; a result of 0 is written as
- * 0xffff. No flag announces this checksum, so that a damaged flag cannot
- * disable it. The checksum of the arguments is a CRC32; AMG_HEADER_SUMMED
- * without a checksum of the head is an error. */
+ * A sender writes no checksum, that of the head, or both; the receiver checks
+ * those that are present, and refuses AMG_HEADER_SUMMED without that of the
+ * head: a CRC16 of head and user's header, computed with 0 in its place, where
+ * 0 is written as 0xffff; no flag that may be damaged announces it. */
 
 enum {
     AMG_HEADER_LEN = 16,
@@ -59,12 +57,14 @@ enum {
     AMG_HEADER_REPLY = 0x5a,
 };
 
+/* ACK with ONE_WAY: the long reply was fetched. ACK without ONE_WAY: a target
+ * asks whether the origin, which sent no ACK, is there (rpc/respond.c). */
 enum amg_header_flags {
-    AMG_HEADER_MORE = 1,     /* the receiver must fetch the arguments */
-    AMG_HEADER_ONE_WAY = 2,  /* no output is expected; a reply only with MORE */
-    AMG_HEADER_ACK = 4,      /* long reply fetched; without ONE_WAY: a probe */
-    AMG_HEADER_SUMMED = 8,   /* the arguments have a checksum */
-    AMG_HEADER_SEVERAL = 16, /* the arguments are records (wire/records.h) */
+    AMG_HEADER_MORE = 1,    /* the receiver must fetch the arguments */
+    AMG_HEADER_ONE_WAY = 2, /* no output; with MORE an empty reply follows */
+    AMG_HEADER_ACK = 4,
+    AMG_HEADER_SUMMED = 8,     /* the arguments have a checksum */
+    AMG_HEADER_SEVERAL = 16,   /* the arguments are records (wire/records.h) */
     AMG_HEADER_FLAGS_ALL = 31, /* other bits are for later versions */
 };
 
@@ -123,7 +123,7 @@ void amg_header_complete(void *data, uint16_t user_len, bool is_signed);
 
 /* Reads and checks a head. HG_CHECKSUM_ERROR: damaged. HG_PROTOCOL_ERROR: too
  * short, of another kind or version, or with unknown values. `*ret_why`: the
- * cause, for the log. The lengths in the result are within `len`. */
+ * cause, for the log. The parts in front of and behind the arguments fit. */
 hg_return_t amg_header_read(const void *data, uint64_t len, uint8_t magic,
     struct amg_header *ret_header, const char **ret_why);
 

@@ -37,9 +37,9 @@ static void accessor_clear(struct amg_shm_accessor *accessor)
     atomic_store_explicit(&accessor->id, 0, memory_order_release);
 }
 
-/* Frees the slot of an accessor that died. False: the slot is free, or its
- * accessor may be alive. */
-static bool accessor_reap(
+/* Frees the slot of an accessor that died. Returns the pid of an accessor that
+ * may be alive; 0: the slot has no such accessor, or has no pid yet. */
+static uint32_t accessor_reap(
     struct amg_shm_accessor *accessor, amg_shm_life_fn life)
 {
     uint64_t id = atomic_load_explicit(&accessor->id, memory_order_acquire);
@@ -48,11 +48,11 @@ static bool accessor_reap(
     if (id <= AMG_SHM_CLEARING || pid == 0 ||
         life(pid, atomic_load_explicit(&accessor->start_time,
                       memory_order_relaxed)) != AMG_SHM_DEAD)
-        return false;
+        return id <= AMG_SHM_CLEARING ? 0 : pid;
     if (atomic_compare_exchange_strong_explicit(&accessor->id, &id,
             AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))
         accessor_clear(accessor);
-    return true;
+    return 0;
 }
 
 static bool accessor_take(
@@ -361,15 +361,15 @@ static uint32_t accessor_inside(
         return 0;
     for (uint32_t i = 0; i < end && i < AMG_SHM_ACCESSORS; i++) {
         struct amg_shm_accessor *accessor = &table->accessors[i];
+        uint32_t pid = 0;
 
         if ((accessed_by & amg_shm_accessor_bit(i)) == 0)
             continue;
         for (unsigned k = 0; k < AMG_SHM_ACCESSES; k++)
             if (atomic_load_explicit(&accessor->accesses[k],
                     memory_order_seq_cst) == index + 1 &&
-                !accessor_reap(accessor, exposer->life))
-                return atomic_load_explicit(
-                    &accessor->pid, memory_order_relaxed);
+                (pid = accessor_reap(accessor, exposer->life)) != 0)
+                return pid;
     }
     return 0;
 }

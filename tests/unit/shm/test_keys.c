@@ -19,7 +19,8 @@
 #include "shm/shm_keys.h"
 #include "transport/self.h"
 
-enum { LEN = 1000, LONG_MS = 10000, DEAD_PID = 666, UNTOLD_PID = 777 };
+enum { LEN = 1000, LONG_MS = 10000 };
+enum { DEAD_PID = 666, UNTOLD_PID = 777, LEAVING_PID = 888 };
 enum { VISITORS = 127 }; /* of a large node */
 
 static const struct amg_shm_accessor_id me = {
@@ -375,6 +376,50 @@ static void test_keys_remove_waits_for_processes_that_may_live(void **state)
     hg_log_set_level(HG_LOG_LEVEL_WARNING);
 }
 
+/* When removal asks whether peer LEAVING_PID lives, the peer ends its access
+ * and releases its slot. */
+static struct amg_shm_accessor *leaving;
+
+static enum amg_shm_life leaves_when_asked(uint32_t pid, uint64_t start_time)
+{
+    (void)start_time;
+    if (pid == LEAVING_PID)
+        amg_shm_access_release(leaving);
+    return AMG_SHM_ALIVE;
+}
+
+static void test_keys_remove_waits_for_others_when_an_accessor_leaves(
+    void **state)
+{
+    struct fixture *f = *state;
+    const struct amg_shm_accessor_id first = {.id = 99, .pid = LEAVING_PID};
+    const struct amg_segment part = {f->bytes, LEN};
+    struct amg_shm_access access = {.direction = AMG_MEM_READ, .len = 1};
+    struct amg_mem *mem = expose(f, &part, 1, AMG_MEM_READ, &access.key);
+    struct amg_shm_accessor *stays = NULL;
+    unsigned visit = 0;
+    struct amg_shm_view view;
+
+    leaving = amg_shm_access_claim(f->table, NULL, &first, most_live);
+    stays = amg_shm_access_claim(f->table, NULL, &me, most_live);
+    assert_true(leaving < stays);
+    assert_int_equal(
+        amg_shm_access_enter(f->table, leaving, &access, &visit, &view),
+        HG_SUCCESS);
+    assert_int_equal(
+        amg_shm_access_enter(f->table, stays, &access, &visit, &view),
+        HG_SUCCESS);
+    f->keys.life = leaves_when_asked;
+    hg_log_set_level(HG_LOG_LEVEL_ERROR);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(amg_shm_exposer_remove(&f->keys, mem, 0), HG_BUSY);
+    hg_log_set_level(HG_LOG_LEVEL_WARNING);
+    assert_int_equal(atomic_load(&leaving->id), 0);
+    amg_shm_access_leave(stays, visit);
+    hide(f, mem);
+    amg_shm_access_release(stays);
+}
+
 static void test_keys_accessors_of_the_dead_are_reused(void **state)
 {
     struct fixture *f = *state;
@@ -533,6 +578,7 @@ int main(void)
         TEST(test_keys_remove_waits_for_accesses_in_flight),
         TEST(test_keys_remove_does_not_wait_for_dead_processes),
         TEST(test_keys_remove_waits_for_processes_that_may_live),
+        TEST(test_keys_remove_waits_for_others_when_an_accessor_leaves),
         TEST(test_keys_accessors_of_the_dead_are_reused),
         TEST(test_keys_accessor_without_room_is_not_claimed),
         TEST(test_keys_remove_checks_only_claimed_accessors),

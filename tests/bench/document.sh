@@ -64,6 +64,7 @@ cat >"$dir/holds.json" <<'END'
     {"bench": "rate", "ratio": 0}, {"transport": "shm", "ratio": 0}]}
 END
 run 0 "${small[@]}" --expect "$dir/holds.json"
+says "All 1 expectations that matched a row hold"
 cat >"$dir/not.json" <<'END'
 {"slack": 0.25, "rows": [{"op": "rpc", "ratio": 0},
     {"bench": "latency", "size": 9, "ratio": 1}]}

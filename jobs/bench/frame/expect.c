@@ -249,21 +249,22 @@ unsigned expect_close(const char *bench, const char *transport, bool is_whole)
 
     if (expect.words == NULL)
         return 0;
-    count = json_object_array_length(expect.rows);
-    for (size_t i = 0; is_whole && i < count; i++) {
+    for (size_t i = 0; i < json_object_array_length(expect.rows); i++) {
         struct json_object *expectation =
             json_object_array_get_idx(expect.rows, i);
 
-        if (!expect.were_met[i] && is_asked(expectation, "bench", bench) &&
-            is_asked(expectation, "transport", transport))
+        if (expect.were_met[i])
+            count++;
+        else if (is_whole && is_asked(expectation, "bench", bench) &&
+                 is_asked(expectation, "transport", transport))
             missing_say(expectation);
     }
     fclose(expect.words);
     expect.words = NULL;
     fputs(expect.text, stderr);
     if (expect.unmet == 0)
-        fprintf(stderr, "All %zu expectations hold%s.\n", count,
-            is_whole ? "" : ", as far as the run went");
+        fprintf(stderr, "All %zu expectations that matched a row hold%s.\n",
+            count, is_whole ? "" : ", as far as the run went");
     free(expect.text);
     free(expect.were_met);
     json_object_put(expect.root);

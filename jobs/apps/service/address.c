@@ -41,14 +41,14 @@ bool address_write(const char *path, const char *address)
         return true;
     fprintf(stderr,
         "service: cannot write %s: %s; " ADDRESS_VARIABLE
-        " names a file on a disk that service and clients share\n",
+        " has to name a file on a disk that service and clients share\n",
         path, strerror(errno));
     unlink(beside);
     return false;
 }
 
-/* Reads the line without its end. False: there is no such file or, with errno
- * 0, the file holds something else. */
+/* Reads the line without its end. False: the file cannot be opened (errno says
+ * why), or, with errno 0, is not exactly one line. */
 static bool file_read(const char *path, char ret_address[ADDRESS_CAP])
 {
     char line[ADDRESS_CAP] = "";
@@ -85,8 +85,8 @@ bool address_await(
     while (!file_read(path, ret_address)) {
         if (errno == 0) {
             fprintf(stderr,
-                "service: %s is not one line with an address: no service has "
-                "written it\n",
+                "service: %s is not one line with an address, so no service "
+                "wrote it: is the path right?\n",
                 path);
             return false;
         }

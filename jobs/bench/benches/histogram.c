@@ -8,10 +8,10 @@
  * update was added, so at the end the ranks sum up the sent and the received
  * updates, and serve until the two sums are equal.
  *
- * Ours are one-way calls: the library sends a rank no more than this rank has
- * room for. The control does what a program without such calls does: it fills
- * messages of 2 KiB, and sends them by MPI_Isend to receives from any source,
- * which stay posted. */
+ * The library sends each update as a one-way call, and sends a target no more
+ * than the target has room for. The control does what a program without one-way
+ * calls does: it fills messages of 2 KiB, and sends them by MPI_Isend to
+ * receives from any source, which stay posted. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,7 +207,7 @@ static void messages_run(struct histogram *histogram, unsigned count)
         look(&histogram->flight);
 }
 
-/* Ends the job if a bin differs from the sum of the updates of the batch. */
+/* Ends the job if a bin is not the sum of its updates since batch_begin(). */
 static void bins_verify(const struct histogram *histogram)
 {
     const struct pair *team = histogram->team;

@@ -17,9 +17,9 @@
 static struct {
     struct json_object *root; /* the file */
     struct json_object *rows; /* its list of expectations */
-    bool *were_met;           /* for each: a row matched */
+    bool *were_met;           /* for each expectation: a row matched it */
     double slack;
-    FILE *words; /* a line for each that does not hold */
+    FILE *words; /* a line for each expectation that does not hold */
     char *text;
     size_t len;
     unsigned unmet;
@@ -108,9 +108,9 @@ static bool row_check(const char *path, size_t number, struct json_object *row)
             continue;
         if (column == NULL && strcmp(key, "ratio") != 0)
             return wrong_say(path, number, key,
-                "does not identify rows: bench, transport, via, op, size, "
-                "window, threads, ranks, peers, memory, against; and ratio, "
-                "note");
+                "is none of bench, transport, via, cores, op, size, window, "
+                "threads, ranks, peers, memory, unit, against, control, "
+                "better, batches, runs, ratio, note");
         if (is_text ? !json_object_is_type(value, json_type_string)
                     : !is_amount(value))
             return wrong_say(
@@ -134,7 +134,7 @@ static bool root_check(const char *path)
         else if (strcmp(key, "rows") == 0)
             expect.rows = value;
         else if (strcmp(key, "note") != 0)
-            return wrong_say(path, 0, key, "is not known: slack, rows, note");
+            return wrong_say(path, 0, key, "is none of slack, rows, note");
     }
     if (!json_object_is_type(expect.rows, json_type_array) ||
         json_object_array_length(expect.rows) == 0)
@@ -215,7 +215,7 @@ unsigned expect_row(const struct row *row)
     return expect.unmet - before;
 }
 
-/* Has the expectation no such key, or `word` as its value? */
+/* Does a run of `word` include the expectation? Yes if it has no `key`. */
 static bool is_asked(
     struct json_object *expectation, const char *key, const char *word)
 {

@@ -15,7 +15,8 @@ struct like {
     bool is_shared; /* both ranks have mapped it */
 };
 
-/* By both ranks. Rank 1 fails without the memory; rank 0 prints a line. */
+/* By both ranks. Rank 1 ends the job if it cannot make or map the file; rank 0
+ * prints a line if it cannot map the file, and `is_shared` is false. */
 void like_open(struct pair *pair, size_t len, struct like *ret_like);
 void like_close(struct like *like);
 
@@ -45,7 +46,7 @@ struct bulk_shape {
 struct bulk {
     struct bulk_shape shape;
     bool is_push;
-    hg_bulk_t holder;     /* the target's: memory of the library */
+    hg_bulk_t holder;     /* target: owns library memory, or HG_BULK_NULL */
     hg_bulk_t exposed;    /* the target's: the exposed blocks */
     hg_bulk_t theirs;     /* `exposed`, as the caller knows it */
     hg_bulk_t ours;       /* the caller's room */
@@ -54,33 +55,33 @@ struct bulk {
     pid_t far_pid;
     const struct like *like;
     const struct bulk_window *window; /* for bulk_window(); else NULL */
-    /* Rank 1: memory of controls that do not use `far`: the landing, or memory
-     * like the library's. */
+    /* Rank 1: memory of controls that do not use `far`: `like->base` if
+     * `shape.is_library`, else the landing of the pair. */
     unsigned char *end;
 };
 
-/* By both ranks. The room of the pair is long enough, and `like` as long. */
+/* By both ranks. `shape` needs at most pair->room_len, the length of `like`. */
 void bulk_open(struct pair *pair, const struct bulk_shape *shape,
     const struct like *like, struct bulk *ret_bulk);
 void bulk_close(struct pair *pair, struct bulk *bulk);
 
-/* Fills and verifies the two ends of a batch of duel->size bytes a transfer:
- * the caller's room, and `far`, which is the exposed memory or the
- * control's. */
+/* By both ranks. Transfers of a batch go between the caller's room and `far`
+ * (the exposed memory, or the control's): bulk_fill() fills the end that they
+ * read, and bulk_verify() verifies the end that they wrote. */
 void bulk_fill(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 void bulk_verify(struct pair *pair, const struct duel *duel,
     const struct bulk *bulk, unsigned char *far);
 
-/* Transfers of a batch: for a few milliseconds, at least twice the window. And
- * transfers that warm a batch up: 0 for sizes above 64 KiB, which need none. */
+/* Number of transfers for 32 MiB: at most 200, but at least 2 * window. */
 unsigned bulk_calls(size_t size, unsigned window);
+/* Number of transfers that warm a batch up: 0 for sizes above 64 KiB. */
 unsigned bulk_warm(size_t size);
 
-/* Batches; duel->arg is a struct bulk. Ours, within a context. */
+/* Batches, here and below; duel->arg is a struct bulk. bulk_move() runs the
+ * library's side, by HG_Bulk_transfer(); pair->context is open. */
 double bulk_move(struct pair *pair, struct duel *duel);
 
-/* Messages of duel->size bytes, duel->window at a time. */
 #define BULK_STREAM_TEXT                                                       \
     "stream of messages of the same size, as many in flight: MPI_Isend to "    \
     "MPI_Irecv"
@@ -101,7 +102,6 @@ double bulk_round(struct pair *pair, struct duel *duel);
 /* In bulk->window, over the memory bulk->end. */
 double bulk_window(struct pair *pair, struct duel *duel);
 
-/* Each transfer is one system call. */
 #define BULK_CROSS_TEXT                                                        \
     "bare process_vm_readv (pull) or process_vm_writev (push) of that size "   \
     "between the same buffers of the same processes"

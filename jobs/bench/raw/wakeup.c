@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wake-ups by the kernel of two processes, one after the other.
+/* Two processes that wake each other in turn, through the kernel.
  *
  * The ranks pass descriptors over a socket, as an eventfd cannot be opened
- * under /proc. The name of the socket is in no directory: the kernel chooses
- * the name, which ends with the socket. */
+ * under /proc. The kernel chooses the name of the socket (autobind), which is
+ * in no directory, and is gone once the socket is closed. */
 #include "jobs/bench/raw/wakeup.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 int hand_over(const struct pair *pair, int fd)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    socklen_t len = sizeof(name); /* a greater length extends the name */
+    socklen_t len = sizeof(name); /* made exact: zeros would belong to a name */
     char byte = 0;
     struct iovec iov = {&byte, 1};
     union {

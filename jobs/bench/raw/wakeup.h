@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Wake-ups of two processes by the kernel, in turn; and a way to pass a
- * descriptor between these. */
+/* Two processes that wake each other in turn, through the kernel; and a way to
+ * pass a descriptor between the processes. */
 #ifndef BENCH_WAKEUP_H
 #define BENCH_WAKEUP_H
 

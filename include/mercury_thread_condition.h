@@ -79,9 +79,9 @@ static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
  * @param cond   [in]
  * @param mutex  [in]  held by the caller, before and after
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller does not hold the mutex
+ * Errors:    HG_UTIL_FAIL a mutex that detects misuse is not held by the caller
  * Threads:   any thread; waits without limit.
- * Undefined: an argument is NULL; the caller does not hold a fast mutex.
+ * Undefined: an argument is NULL; a fast or static mutex is not held.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_cond_wait(
@@ -91,16 +91,16 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
 }
 
 /**
- * Unlock a mutex and wait for a condition, atomically, with a time limit; lock
- * the mutex again.
+ * Wait for a condition like hg_thread_cond_wait(), but with a time limit.
  *
  * @param cond     [in]
  * @param mutex    [in]  held by the caller, before and after, also on failure
  * @param timeout  [in]  milliseconds, on a monotonic clock
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the time-out has passed, or an argument is NULL
+ * Errors:    HG_UTIL_FAIL the time-out has passed; an argument is NULL; or a
+ *            mutex that detects misuse is not held by the caller
  * Threads:   any thread; may wait up to its time-out.
- * Undefined: the caller does not hold a fast mutex.
+ * Undefined: a fast or static mutex is not held by the caller.
  * Source:    as Mercury 2.4.
  */
 HG_UTIL_PUBLIC int hg_thread_cond_timedwait(

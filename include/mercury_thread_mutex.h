@@ -60,9 +60,9 @@ HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the caller holds the mutex, and it is not fast
+ * Errors:    HG_UTIL_FAIL a mutex that detects misuse is held by the caller
  * Threads:   any thread; waits without limit.
- * Undefined: mutex is NULL; the caller holds a fast mutex.
+ * Undefined: mutex is NULL; a fast or static mutex is held by the caller.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
@@ -97,9 +97,9 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
  *
  * @param mutex  [in]
  * Owns:      nothing changes hands.
- * Errors:    HG_UTIL_FAIL the mutex is not fast, nor held by the caller
+ * Errors:    HG_UTIL_FAIL a mutex that detects misuse is not held by the caller
  * Threads:   the thread that holds it; never blocks.
- * Undefined: mutex is NULL; the caller does not hold a fast mutex.
+ * Undefined: mutex is NULL; a fast or static mutex is not held.
  * Source:    as Mercury 2.4.
  */
 static HG_UTIL_INLINE int hg_thread_mutex_unlock(hg_thread_mutex_t *mutex)

@@ -6,7 +6,7 @@
 #include <thallium/detail/abt_check.hpp>
 #include <thallium/detail/abt_leftovers.hpp>
 
-/** Throws abt_exception for a call that returned code. */
+/** Throws abt_exception: `call` returned the error `code`. */
 #define TL_ABT_THROW(call, code) TL_ABT_THROW_(abt_exception, #call, code)
 /** Throws abt_exception unless the call returns ABT_SUCCESS. */
 #define TL_ABT_ASSERT(call) TL_ABT_ASSERT_(abt_exception, call)

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws barrier_exception for a call that returned code. */
+/** Throws barrier_exception: `call` returned the error `code`. */
 #define TL_BARRIER_THROW(call, code)                                           \
     TL_ABT_THROW_(barrier_exception, #call, code)
 /** Throws barrier_exception unless the call returns ABT_SUCCESS. */
@@ -23,8 +23,8 @@ class barrier_exception : public exception
 };
 
 /**
- * Lets a number of threads wait for each other, again and again. May be moved
- * while no thread uses it. All functions throw barrier_exception.
+ * Lets a number of threads wait for each other, again and again. The object
+ * may be moved while no thread uses it. All functions throw barrier_exception.
  */
 class barrier : public detail::owned_handle<ABT_barrier, ABT_barrier_free>
 {

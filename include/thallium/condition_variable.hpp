@@ -10,7 +10,7 @@
 #include <thallium/detail/abt_check.hpp>
 #include <thallium/mutex.hpp>
 
-/** Throws condition_variable_exception for a call that returned code. */
+/** Throws condition_variable_exception: `call` returned the error `code`. */
 #define TL_CONDITION_VARIABLE_THROW(call, code)                                \
     TL_ABT_THROW_(condition_variable_exception, #call, code)
 /** Throws condition_variable_exception unless the call returns ABT_SUCCESS. */
@@ -29,8 +29,8 @@ class condition_variable_exception : public exception
 
 /**
  * Lets threads wait for a condition that a mutex protects. A wait may end
- * without a notification, so use a loop or a predicate. May be moved while no
- * thread uses it. All functions throw condition_variable_exception.
+ * without a notification, so use a loop or a predicate. The object may be moved
+ * while no thread uses it. All functions throw condition_variable_exception.
  */
 class condition_variable : public detail::owned_handle<ABT_cond, ABT_cond_free>
 {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws eventual_exception for a call that returned code. */
+/** Throws eventual_exception: `call` returned the error `code`. */
 #define TL_EVENTUAL_THROW(call, code)                                          \
     TL_ABT_THROW_(eventual_exception, #call, code)
 /** Throws eventual_exception unless the call returns ABT_SUCCESS. */

@@ -10,7 +10,7 @@
 #include <vector>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws future_exception for a call that returned code. */
+/** Throws future_exception: `call` returned the error `code`. */
 #define TL_FUTURE_THROW(call, code) TL_ABT_THROW_(future_exception, #call, code)
 /** Throws future_exception unless the call returns ABT_SUCCESS. */
 #define TL_FUTURE_ASSERT(call) TL_ABT_ASSERT_(future_exception, call)

@@ -6,7 +6,7 @@
 #include <utility>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws mutex_exception for a call that returned code. */
+/** Throws mutex_exception: `call` returned the error `code`. */
 #define TL_MUTEX_THROW(call, code) TL_ABT_THROW_(mutex_exception, #call, code)
 /** Throws mutex_exception unless the call returns ABT_SUCCESS. */
 #define TL_MUTEX_ASSERT(call) TL_ABT_ASSERT_(mutex_exception, call)
@@ -23,8 +23,8 @@ class mutex_exception : public exception
 
 /**
  * A lock that a thread of Argobots waits for without blocking its execution
- * stream. Works with std::unique_lock and std::lock_guard. May be moved while
- * no thread uses it. All functions throw mutex_exception.
+ * stream. Works with std::unique_lock and std::lock_guard. The object may be
+ * moved while no thread uses it. All functions throw mutex_exception.
  */
 class mutex : public detail::owned_handle<ABT_mutex, ABT_mutex_free>
 {

@@ -8,7 +8,7 @@
 #include <thallium/detail/abt_handle.hpp>
 #include <thallium/detail/thread_attribute.hpp>
 
-/** Throws pool_exception for a call that returned code. */
+/** Throws pool_exception: `call` returned the error `code`. */
 #define TL_POOL_THROW(call, code) TL_ABT_THROW_(pool_exception, #call, code)
 /** Throws pool_exception unless the call returns ABT_SUCCESS. */
 #define TL_POOL_ASSERT(call) TL_ABT_ASSERT_(pool_exception, call)

@@ -5,7 +5,7 @@
 
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws rwlock_exception for a call that returned code. */
+/** Throws rwlock_exception: `call` returned the error `code`. */
 #define TL_RWLOCK_THROW(call, code) TL_ABT_THROW_(rwlock_exception, #call, code)
 /** Throws rwlock_exception unless the call returns ABT_SUCCESS. */
 #define TL_RWLOCK_ASSERT(call) TL_ABT_ASSERT_(rwlock_exception, call)
@@ -21,8 +21,8 @@ class rwlock_exception : public exception
 };
 
 /**
- * A lock that several readers or one writer hold. May be moved while no thread
- * uses it. All functions throw rwlock_exception.
+ * A lock that several readers or one writer hold. The object may be moved while
+ * no thread uses it. All functions throw rwlock_exception.
  */
 class rwlock : public detail::owned_handle<ABT_rwlock, ABT_rwlock_free>
 {

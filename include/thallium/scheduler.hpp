@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <thallium/detail/abt_handle.hpp>
 
-/** Throws scheduler_exception for a call that returned code. */
+/** Throws scheduler_exception: `call` returned the error `code`. */
 #define TL_SCHEDULER_THROW(call, code)                                         \
     TL_ABT_THROW_(scheduler_exception, #call, code)
 /** Throws scheduler_exception unless the call returns ABT_SUCCESS. */

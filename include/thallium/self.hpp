@@ -6,7 +6,7 @@
 #include <thallium/detail/abt_check.hpp>
 #include <thallium/unit_type.hpp>
 
-/** Throws self_exception for a call that returned code. */
+/** Throws self_exception: `call` returned the error `code`. */
 #define TL_SELF_THROW(call, code) TL_ABT_THROW_(self_exception, #call, code)
 /** Throws self_exception unless the call returns ABT_SUCCESS. */
 #define TL_SELF_ASSERT(call) TL_ABT_ASSERT_(self_exception, call)

@@ -5,7 +5,7 @@
 
 #include <thallium/detail/abt_handle.hpp>
 
-/** Throws task_exception for a call that returned code. */
+/** Throws task_exception: `call` returned the error `code`. */
 #define TL_TASK_THROW(call, code) TL_ABT_THROW_(task_exception, #call, code)
 /** Throws task_exception unless the call returns ABT_SUCCESS. */
 #define TL_TASK_ASSERT(call) TL_ABT_ASSERT_(task_exception, call)

@@ -6,7 +6,7 @@
 #include <utility>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws timer_exception for a call that returned code. */
+/** Throws timer_exception: `call` returned the error `code`. */
 #define TL_TIMER_THROW(call, code) TL_ABT_THROW_(timer_exception, #call, code)
 /** Throws timer_exception unless the call returns ABT_SUCCESS. */
 #define TL_TIMER_ASSERT(call) TL_ABT_ASSERT_(timer_exception, call)

@@ -7,7 +7,7 @@
 #include <thallium/detail/abt_handle.hpp>
 #include <thallium/detail/thread_attribute.hpp>
 
-/** Throws xstream_exception for a call that returned code. */
+/** Throws xstream_exception: `call` returned the error `code`. */
 #define TL_XSTREAM_THROW(call, code)                                           \
     TL_ABT_THROW_(xstream_exception, #call, code)
 /** Throws xstream_exception unless the call returns ABT_SUCCESS. */

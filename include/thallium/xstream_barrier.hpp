@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws xstream_barrier_exception for a call that returned code. */
+/** Throws xstream_barrier_exception: `call` returned the error `code`. */
 #define TL_XSTREAM_BARRIER_THROW(call, code)                                   \
     TL_ABT_THROW_(xstream_barrier_exception, #call, code)
 /** Throws xstream_barrier_exception unless the call returns ABT_SUCCESS. */
@@ -25,8 +25,8 @@ class xstream_barrier_exception : public exception
 
 /**
  * Lets a number of execution streams wait for each other: a waiting thread
- * blocks its stream. May be moved while no thread uses it. All functions throw
- * xstream_barrier_exception.
+ * blocks its stream. The object may be moved while no thread uses it. All
+ * functions throw xstream_barrier_exception.
  */
 class xstream_barrier
     : public detail::owned_handle<ABT_xstream_barrier, ABT_xstream_barrier_free>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <thallium/detail/abt_check.hpp>
 
-/** Throws thread_exception for a call that returned code. */
+/** Throws thread_exception: `call` returned the error `code`. */
 #define TL_THREAD_THROW(call, code) TL_ABT_THROW_(thread_exception, #call, code)
 /** Throws thread_exception unless the call returns ABT_SUCCESS. */
 #define TL_THREAD_ASSERT(call) TL_ABT_ASSERT_(thread_exception, call)

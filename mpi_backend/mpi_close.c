@@ -80,7 +80,7 @@ static void accessor_log(int rank, unsigned timeout_ms)
         snprintf(ranks, sizeof(ranks), "rank %d", rank);
     AMG_LOG_WARNING("bulk",
         "transfers of %s still access the memory after %u ms, and the memory "
-        "remains exposed to them; free the handle again later, or raise "
+        "remains exposed to them; call HG_Bulk_free() again later, or raise "
         "AMALGAM_FREE_TIMEOUT_MS",
         ranks, timeout_ms);
 }

@@ -130,7 +130,7 @@ static hg_return_t access_word_add(struct amg_mpi_exports *exports,
 
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "ending the exposure of memory");
-    /* Retries the flush alone, as a retry by the caller would add twice. */
+    /* Retries the flush alone: the caller would retry both, and add twice. */
     for (unsigned i = 0; i < AMG_MPI_TRIES; i++)
         if ((rc = MPI_Win_flush(rank, window)) == MPI_SUCCESS)
             break;

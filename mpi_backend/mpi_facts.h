@@ -50,10 +50,10 @@ _Static_assert(sizeof(struct amg_mpi_greeting) == AMG_MPI_GREETING_LEN &&
 
 /* The second exchange. */
 struct amg_mpi_facts {
-    uint32_t failed;      /* number of ranks that failed to make their part */
+    uint32_t failed;      /* number of ranks without memory for the domain */
     uint32_t nodes;       /* number of nodes */
-    uint32_t is_part;     /* MPI_COMM_WORLD of a rank is larger than the job */
-    uint32_t last_leader; /* the highest first rank of a node */
+    uint32_t is_part;     /* 1: MPI_COMM_WORLD has more ranks than the job */
+    uint32_t last_leader; /* the highest leader */
     uint32_t leader_count;
     uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, ascending */
 };

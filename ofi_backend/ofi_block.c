@@ -2,10 +2,10 @@
 /* Registered memory.
  *
  * If the driver may choose the keys of memory, the driver counts up from a
- * random number, so that the key of freed memory, or of a former process at
- * this address, does not soon name other memory. Keys of under 4 bytes mostly
- * start at 256: Slingshot reserves smaller keys. With FI_MR_ENDPOINT, the key
- * of a registration exists only once the registration is bound and enabled. */
+ * random 32-bit number, so that the key of freed memory, or of a former process
+ * at this address, does not soon name other memory. If the number is too large
+ * for a key, counting starts at 256: Slingshot reserves smaller keys. With
+ * FI_MR_ENDPOINT, a registration has a key only when bound and enabled. */
 #include "ofi_backend/ofi_ep.h"
 
 #include "base/assert.h"
@@ -111,8 +111,8 @@ hg_return_t amg_ofi_block_make_locked(struct amg_ofi_domain *domain, size_t len,
     *block = (struct amg_ofi_block){
         .bytes = (unsigned char *)block + head_len,
     };
-    /* Writes to all pages: a page that was only read may be the kernel's page
-     * of zeros, which the first message would replace by another page. */
+    /* FI_RECV: a block that is only sent gets its own pages, too. A page that
+     * was only read may be the kernel's zero page, until the first write. */
     if (domain->facts.needs_desc)
         rc = pages_back(domain, block->bytes, len, FI_RECV);
     if (rc == HG_SUCCESS && domain->facts.needs_desc)

@@ -18,7 +18,7 @@ struct amg_progress_config {
     uint32_t rank_count;
     uint32_t self;      /* index of this rank */
     bool has_far;       /* some ranks of the job are on other nodes */
-    bool has_strangers; /* other ranks of a larger job may be on this node */
+    bool has_strangers; /* ranks outside of the job may be on this node */
     /* Bus address or name of a NIC to other nodes, for placement: the NIC of
      * the node's first rank, at all ranks of the node. "": not known. */
     char nic[AMG_NIC_NAME_CAP];

@@ -2,8 +2,8 @@
 /* Table of the memory that a process exposes: its entries, and the slots of the
  * peers that access the memory.
  *
- * The exposer checks accesses and copies by its private records only, because
- * every peer can write to the table in the segment.
+ * When the exposer checks an access or copies for a peer, it uses only its
+ * private records, because every peer can write to the table in the segment.
  *
  * To remove memory, the exposer closes the entry, waits until the accesses of
  * its own threads and of living peers have ended, and then frees the record. */
@@ -408,13 +408,13 @@ static void busy_log(uint32_t users, uint32_t pid, unsigned timeout_ms)
 {
     if (users > 0)
         AMG_LOG_WARNING("bulk",
-            "shm: %u copies of this process still use the memory after %u ms; "
-            "free the handle again later",
+            "shm: this process still copies from or to the memory (%u copies) "
+            "after %u ms; call HG_Bulk_free() again later",
             users, timeout_ms);
     else
         AMG_LOG_WARNING("bulk",
             "shm: process %u is still in the middle of a copy after %u ms (is "
-            "it stopped?); free the memory again later",
+            "it stopped?); call HG_Bulk_free() again later",
             pid, timeout_ms);
 }
 

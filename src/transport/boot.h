@@ -37,7 +37,7 @@ struct amg_boot {
 struct amg_domain;
 struct amg_peer;
 
-/* Room of a rank in `cards` of struct amg_node. */
+/* Bytes of a card: a record that ranks of a node exchange (init/join.c). */
 enum { AMG_NODE_CARD_LEN = 256 };
 
 /* Owned by its opener, until close; exists while the class opens. */
@@ -49,8 +49,8 @@ struct amg_node {
     uint32_t node_count;   /* nodes of the job */
     uint32_t message_len;  /* the least message_len that a rank asks for */
     uint32_t credits;      /* the fewest credits that a rank asks for */
-    bool is_part; /* other ranks, of a larger job, may be on this node */
-    void *cards;  /* AMG_NODE_CARD_LEN bytes for each rank of this node */
+    bool is_part;          /* ranks outside of the job may be on this node */
+    void *cards;           /* room for a card of each rank of this node */
 };
 
 /* See amg_node_ops.joined. */
@@ -70,17 +70,17 @@ struct amg_node_ops {
      * the job. HG_NA_ERROR. */
     hg_return_t (*largest)(
         const struct amg_node *node, uint64_t *words, uint32_t count);
-    /* Sends a record of `len` bytes of each rank to the first rank of each
-     * node, once: only there `ret_all` is used, with room for size * len. A
-     * record begins with the first rank of its node (uint32_t). The records
-     * come unordered. Collective over the job. HG_NA_ERROR. */
+    /* Gives the first rank of each node a record of `len` bytes of each rank of
+     * the job, unordered, in `ret_all` (room for size * len); the other ranks
+     * do not use `ret_all`. A record begins with the first rank of its node
+     * (uint32_t). Called once. Collective over the job. HG_NA_ERROR. */
     hg_return_t (*collect)(const struct amg_node *node, const void *record,
         uint32_t len, void *ret_all);
-    /* How often this rank has to call again, at intervals of
-     * AMG_JOINED_LOOK_NS, until every rank has left the collective calls of
-     * opening: MPI may hold back their messages until the sender calls MPI
-     * again. AMG_JOINED_NOT_YET: a rank may be in such a call; 0: never again.
-     * Each rank first calls after the same collective call. Never blocks. */
+    /* AMG_JOINED_NOT_YET: a rank may still be in a collective call of opening.
+     * Later: how often this rank has to call again, as MPI may send the rest of
+     * a message only when the sender calls MPI again; 0: never. Between calls
+     * the caller waits AMG_JOINED_LOOK_NS. Each rank first calls after the same
+     * collective call. Never blocks. */
     uint32_t (*joined)(struct amg_domain *domain);
     /* The path of bulk data of the domain, such as "mpi+p2p", and in one line
      * why that path was chosen; owned by the domain. */

@@ -62,7 +62,7 @@ const char *amg_registry_offer(
 struct amg_provider {
     const char *init;    /* init string that opens the network */
     const char *address; /* of the domain that list() opened on the network */
-    const char *nics;    /* NICs that may follow "://", with commas */
+    const char *nics;    /* "nic0, nic1": one may follow "://" */
     const char *demands; /* requirements on exposed memory; "none" */
     uint32_t message_len;
     uint32_t credits;
@@ -74,7 +74,7 @@ struct amg_provider {
 };
 
 struct amg_providers {
-    /* Versions of the loaded library and of the headers: "1.17", "1.17". */
+    /* Versions ("1.17") of the loaded libfabric, and of the build's headers. */
     void (*versions)(char *ret_loaded, char *ret_built, size_t cap);
     /* Opens each network in turn, and calls `each` for networks that open.
      * Returns the number of calls. */

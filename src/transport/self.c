@@ -418,8 +418,8 @@ static hg_return_t self_bulk_unreg(
             deadline_ns = amg_clock_deadline_ns(timeout_ms);
         if (amg_clock_ns() >= deadline_ns) {
             AMG_LOG_WARNING("bulk",
-                "self: %u copies still use the memory after %u ms; free it "
-                "again later",
+                "self: %u copies still use the memory after %u ms; call "
+                "HG_Bulk_free() again later",
                 users, timeout_ms);
             return HG_BUSY;
         }

@@ -44,14 +44,14 @@ unsigned amg_stack_cache_cap(void);
 struct amg_stack *amg_stack_alloc(struct amg_stack_cache *cache, size_t len);
 /* Frees a stack that no thread runs on. */
 void amg_stack_free(struct amg_stack_cache *cache, struct amg_stack *stack);
-/* Moves all stacks of an xstream that ends to the shared cache. */
+/* At an xstream's end: moves its stacks to the shared cache, or frees them. */
 void amg_stack_cache_flush(struct amg_stack_cache *cache);
 
 /* Memory for an object of `len` bytes at the upper end of a stack; the thread's
  * frames use the memory below. */
 void *amg_stack_top(const struct amg_stack *stack, size_t len);
 
-/* State of an xstream. Other threads use only own, xstream and is_own_ready. */
+/* Xstream state. Other threads use only `own`, `xstream`, `is_own_ready`. */
 struct amg_xstream_local {
     struct amg_ult *current;
     struct amg_ult *left;   /* the thread that has just left its stack */

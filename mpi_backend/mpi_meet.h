@@ -21,7 +21,7 @@ hg_return_t amg_mpi_meet_greet(MPI_Comm user, struct amg_mpi_greeting *greeting,
 hg_return_t amg_mpi_meet_ranks(
     MPI_Comm user, uint64_t nonce, struct amg_mpi_comm *comm);
 /* Over all ranks: reduces the facts, and keeps them in `comm`. HG_NOMEM, on all
- * ranks: a rank has failed. */
+ * ranks: a rank had no memory. */
 hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed);
 
 /* Over all ranks: the first rank of each node receives the records of all ranks

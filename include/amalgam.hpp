@@ -39,7 +39,7 @@ static const margo_init_info *const always_served =
  * same engine, and so do copies as thallium::engine.
  *
  * finalize() ends the engines of all ranks together: a rank serves the others
- * until all ranks have called it. The destructor of the last copy calls
+ * until all ranks have called finalize(). The last copy's destructor calls
  * finalize() if nobody has, so destroy all copies before MPI_Finalize().
  */
 class engine : public thallium::engine

@@ -64,8 +64,8 @@ static hg_return_t send_fail_locked(
     return amg_mpi_comm_error(code, what);
 }
 
-/* Ends the call of a request that was not sent, and takes back its credit,
- * since no reply or release will come. */
+/* A message was not sent. If it was a call, ends the call, and takes back the
+ * credit, which neither a reply nor the peer's handling will return. */
 static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
     unsigned kind, uint32_t cookie, hg_return_t ret)
 {
@@ -243,8 +243,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
         kept_send_locked(domain, pack);
 }
 
-/* Keeps a call behind another message, or copies the call into a kept message.
- * True: the msgbuf is taken. */
+/* If a message has left for the peer since the last poll, keeps the call until
+ * the next poll, or copies it to a kept message. True: the msgbuf is taken. */
 AMG_NOINLINE static bool call_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {

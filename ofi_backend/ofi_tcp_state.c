@@ -7,9 +7,9 @@
  * notes connection states in peers, and shuts down connections that are over.
  *
  * The host of a killed process refuses connections, which providers do not
- * report (rxm: EAGAIN without end). So if a silent peer's host has accepted no
- * connection, this process connects to the peer's port (a probe), and closes
- * the probe at once. Two refusals mean that no process listens at the port. */
+ * report (rxm: EAGAIN without end). So unless a silent peer's connections are
+ * all accepted and alive, this process connects to the peer's port (a probe),
+ * and closes it at once. Two refusals mean that nobody listens at the port. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <dirent.h>

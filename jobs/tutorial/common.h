@@ -35,7 +35,7 @@ void job_open(int *argc, char ***argv, int most, struct job *job);
  * data. */
 void job_begin(struct job *job);
 
-/* Serves until all ranks have called it, then closes everything. */
+/* Serves until all ranks have called this function, then closes everything. */
 void job_close(struct job *job);
 
 /* Prints the failing rank and call, and ends all ranks with exit code 1. For

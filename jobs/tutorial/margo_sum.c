@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         sum_serve(mid, &server);
     else
         server_ask(mid, sum_register(mid), rank);
-    /* Serves until all ranks have called it. */
+    /* Each rank serves here until all ranks are here. */
     margo_finalize_and_wait(mid);
     ABT_mutex_free(&server.lock);
     MPI_Finalize();

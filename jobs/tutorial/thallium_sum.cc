@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (engine.rank() != 0)
         sum_service::ask(engine, engine.endpoint(0), rank_name(engine));
-    /* Serves until all ranks have called it. */
+    /* Each rank serves here until all ranks are here. */
     engine.finalize_and_wait();
     return 0;
 }

@@ -122,12 +122,12 @@ hg_return_t amg_encoding_end(struct amg_encoding *encoding,
     struct amg_args *args, atomic_bool *was_short, hg_return_t rc);
 
 /* Encodes `user` into the message of `encoding`, behind room for the head and
- * the user's own header. The message gets a buffer, unless `may_go_now` and the
- * arguments are short. Long arguments go into a longer buffer of the driver; if
- * the driver has none, they are exposed (AMG_HEADER_MORE), and the arguments of
- * the handle own their memory. AMG_HEADER_SUMMED: a checksum follows the
- * arguments. After an error there is no buffer, and the arguments own no
- * memory: HG_OVERFLOW, HG_NOMEM, an error of the driver, or of the proc. */
+ * the user's own header. The message gets a buffer, unless `may_go_now`, the
+ * class is plain, and these arguments and the last ones of the RPC are short.
+ * Long arguments go into a longer buffer of the driver; if the driver has none,
+ * their bytes are exposed (AMG_HEADER_MORE), and handle->in or ->out owns them.
+ * AMG_HEADER_SUMMED: a checksum follows the arguments. After an error there is
+ * neither: HG_OVERFLOW, HG_NOMEM, an error of the driver, or of the proc. */
 static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
     struct hg_handle *handle, bool is_reply, void *user, bool may_go_now)
 {

@@ -262,7 +262,7 @@ static void entry_open_locked(
     atomic_store_explicit(&entry->state, state, memory_order_seq_cst);
 }
 
-/* Creates the private record of memory. */
+/* Describes memory to be exposed. HG_INVALID_ARG: it has 2^64 bytes or more. */
 static hg_return_t mem_create(const struct amg_segment *segments,
     uint32_t count, struct amg_shm_mem **ret_mem)
 {
@@ -281,8 +281,8 @@ static hg_return_t mem_create(const struct amg_segment *segments,
     for (uint32_t i = 0; i < count; i++) {
         if (segments[i].len > UINT64_MAX - end) {
             AMG_LOG_ERROR("bulk",
-                "shm: cannot expose %u segments: up to number %u they have "
-                "more than 2^64 - 1 bytes together",
+                "shm: cannot expose %u segments: segments 0 to %u together "
+                "have more than 2^64 - 1 bytes",
                 count, i);
             amg_mem_free(mem);
             return HG_INVALID_ARG;

@@ -102,7 +102,7 @@ static void buffer_released_locked(
 
 /* A provider may report that a message was too long, and then ignore the buffer
  * for ever (tcp;ofi_rxm, 1.17): an unknown sender could disable all buffers. So
- * the driver cancels the post, unless the provider has released the buffer. */
+ * the driver cancels the post, unless `at` tells that it has released it. */
 static void buffer_truncated_locked(struct amg_ofi_domain *domain,
     struct amg_ofi_receive *receive, const void *at)
 {
@@ -247,8 +247,8 @@ static bool message_is_well_formed(
     return false;
 }
 
-/* Hands on the calls of a PACK. A call may lose the peer, which voids the calls
- * after that one. */
+/* Hands on the calls of a PACK. A call may end the connection to the peer, and
+ * then the calls behind that call are dropped. */
 static void pack_read_locked(const struct amg_ofi_message *pack,
     struct amg_pack_iter *iter, struct amg_ofi_msgbuf *whole)
 {

@@ -54,7 +54,7 @@ class logger
      */
     static void set_global_logger(logger *lines_to);
 
-    /** Sets the lowest level for the lines of set_global_logger(). */
+    /** Sets the lowest level for lines without an engine and later ones. */
     static void set_global_log_level(level lowest);
 };
 

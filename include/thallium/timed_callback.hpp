@@ -51,7 +51,7 @@ class timed_callback
     }
 
   public:
-    /** Creates a timer of an instance. Throws exception without memory. */
+    /** Creates a timer of an instance. Throws exception if Margo has none. */
     timed_callback(margo_instance_ref instance, std::function<void()> function)
         : m_state(new state{std::move(instance), std::move(function)})
     {

@@ -4,7 +4,7 @@
  *   domain -- region        own segment
  *     |   \-- bufs          outgoing messages, most of them with a msgbuf
  *     |-- peers             by incarnation; each maps the peer's segment
- *     |      \-- links      our ring to each context of the peer, 1 claim each
+ *     |      \-- links      our ring to each context, in a slot we claim
  *     |-- inboxes           by context: the rings of its senders
  *     |      \-- inrings    a ring, and the peer that writes it
  *     \-- eps               by context, one per open context: uses its inbox
@@ -79,8 +79,8 @@ struct amg_shm_bulk_ep {
  * or from the peer finds the ways of copying that work. */
 struct amg_shm_bulk_peer {
     struct amg_lock lock; /* held while the ways are found */
-    /* 1: `table`, `accessor` and the area are set, and constant. Release by the
-     * thread that set them, acquire by others. */
+    /* 1: `table`, `accessor` and the area, memory of the peer's library, are
+     * set, and constant. Release by the thread that set them; else acquire. */
     _Atomic uint32_t is_known;
     /* 1: cross-memory copies are allowed; 0 after the kernel refused a copy. */
     _Atomic uint32_t has_cma;
@@ -196,7 +196,7 @@ struct amg_shm_inring {
     struct amg_shm_in in;
     struct amg_shm_peer *peer;
     uint32_t slot;
-    uint8_t context_id; /* of the inbox; a faulty writer may change its claim */
+    uint8_t context_id; /* of the inbox; the claim's can be altered by peers */
     uint32_t seen;      /* in.head at the last check for silent rings */
     bool is_active;     /* in `active` of the inbox */
     bool is_leaving;    /* the writer left or is GONE; freed once empty */
@@ -212,7 +212,7 @@ struct amg_shm_inbox {
     struct amg_shm_context *context; /* the shared part */
     uint8_t context_id;
     bool is_open;
-    uint32_t sleeps; /* announced waits times AMG_SHM_SLEEP_NEXT */
+    uint32_t sleeps; /* count of announced waits * AMG_SHM_SLEEP_NEXT */
     /* FIFO of the context, kept until the domain closes; or -1. */
     int doorbell;
     uint32_t bytes_due;             /* wakeups whose byte was not read yet */
@@ -260,7 +260,7 @@ struct amg_shm_domain {
      * send. Written under the lock, read without the lock. */
     _Atomic uint32_t has_deferred;
     /* Approximate count of polls that found nothing. The count does not change
-     * within a burst of messages. Relaxed, see struct amg_shm_out. */
+     * within a burst of messages. Relaxed: for prefetches only. */
     _Atomic uint32_t idle_polls;
 
     struct amg_bias lock; /* guards all below */

@@ -3,8 +3,8 @@
  *
  * Rank 1 has two classes: many peers have contacted the busy class, a single
  * peer the quiet class. These peers are further classes of rank 0. Rank 0 calls
- * the two classes in turn; the contexts of both stay open, and only the context
- * of the batch is polled. */
+ * the two classes in turn; both contexts stay open, and only the context of the
+ * class that is being timed is polled. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -113,8 +113,8 @@ void bench_silent(struct pair *pair)
     const char *info = is_near ? "na+sm" : pair->transport;
     struct crowd crowd = {.count = pair->options->peers};
     struct duel duel = {"rpc_silent", "one peer",
-        "the same call to a class of the same process that one silent "
-        "peer has contacted",
+        "the same call to another class there, which only one silent peer "
+        "has contacted",
         .calls = CALLS_LATENCY, .warm = DUEL_WARM, .peers = crowd.count,
         .figure = DUEL_US, .ours = {calls_latency},
         .control = {calls_latency, .pair = &crowd.quiet}};

@@ -436,8 +436,8 @@ static int leaders_comm(const struct amg_mpi_comm *comm, MPI_Comm *ret_comm)
     rc = MPI_Group_incl(all, (int)facts->leader_count, ranks, &leaders);
     if (rc == MPI_SUCCESS)
         rc = MPI_Comm_create_group(comm->data, leaders, 0, ret_comm);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Group_free(&leaders);
+    if (leaders != MPI_GROUP_NULL)
+        MPI_Group_free(&leaders);
     MPI_Group_free(&all);
     return rc;
 }
@@ -452,13 +452,12 @@ static hg_return_t figures_measure(
     MPI_Request request = MPI_REQUEST_NULL;
     int rc = MPI_SUCCESS;
 
-    if (amg_mpi_facts_is_leader(&comm->facts, (uint32_t)comm->rank))
-        rc = leaders_comm(comm, &bench.comm);
-    if (rc == MPI_SUCCESS && bench.comm != MPI_COMM_NULL)
+    if (amg_mpi_facts_is_leader(&comm->facts, (uint32_t)comm->rank) &&
+        is_good(&bench, leaders_comm(comm, &bench.comm)))
         bench_run(&bench);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Iallreduce(&bench.figures, ret_figures, words, MPI_UINT64_T,
-            MPI_MAX, comm->data, &request);
+    /* A failed leader takes part, as the other ranks wait for all figures. */
+    rc = MPI_Iallreduce(&bench.figures, ret_figures, words, MPI_UINT64_T,
+        MPI_MAX, comm->data, &request);
     if (rc == MPI_SUCCESS)
         rc = amg_mpi_comm_wait(1, &request);
     if (rc != MPI_SUCCESS)

@@ -9,6 +9,8 @@
  *   error   MPI fails in a get of rank 0
  *   wrong   a window gives rank 0 other bytes than there are
  *   memory  rank 0 has no memory to measure with
+ *   leaders MPI makes no communicator of the ranks that measure; no group is
+ *           left
  *   slow    messages are slow, so that windows win
  *
  * PROTOCOL "differ": rank 0 asks for something else than the others. */
@@ -38,6 +40,7 @@ enum {
 static unsigned made; /* windows, by this rank */
 static unsigned freed;
 static unsigned attached;
+static unsigned groups;
 static uint64_t slow_ns; /* of all slow receives */
 static const char *fault = "";
 static struct amg_mpi_domain *domain;
@@ -93,7 +96,28 @@ int MPI_Comm_create_group(
 {
     if (strcmp(fault, "memory") == 0 && pair_rank == 0)
         amg_mem_fail_nth(1);
+    if (strcmp(fault, "leaders") == 0)
+        return MPI_ERR_OTHER;
     return PMPI_Comm_create_group(comm, group, tag, made_comm);
+}
+
+int MPI_Group_incl(
+    MPI_Group group, int count, const int ranks[], MPI_Group *made_group)
+{
+    groups++;
+    return PMPI_Group_incl(group, count, ranks, made_group);
+}
+
+int MPI_Group_free(MPI_Group *group)
+{
+    groups--;
+    return PMPI_Group_free(group);
+}
+
+int MPI_Comm_group(MPI_Comm comm, MPI_Group *group)
+{
+    groups++;
+    return PMPI_Comm_group(comm, group);
 }
 
 /* The clock of the backend and of this test. A slow receive only adds its time
@@ -187,6 +211,14 @@ static void measured_check(void)
     fault_check();
 }
 
+/* All ranks were told of the leader with the highest rank. */
+static void leaders_check(void)
+{
+    CHECK(says("; 0 ranks measured in "));
+    CHECK(says("; rank 2 failed, see its log"));
+    CHECK(made == 0 && groups == 0 && !uses_windows());
+}
+
 static void asked_check(bool is_rma)
 {
     CHECK(says("not measured"));
@@ -210,6 +242,8 @@ static void protocol_check(const char *protocol)
     } else if (domain->comm.node_size == domain->comm.size) {
         CHECK(made == 0 && domain->rma == NULL);
         CHECK(says("no rank is on another node"));
+    } else if (strcmp(fault, "leaders") == 0) {
+        leaders_check();
     } else {
         measured_check();
     }

@@ -258,8 +258,8 @@ static bool rpc_forget(struct amg_margo_rpc *rpc)
         (void)HG_Deregister(rpc->mid->hg_class, rpc->id);
         amg_margo_pools_unref(rpc->mid, rpc->pool);
         (void)amg_map_put(&rpcs->gone, rpc->id, rpc);
-        old = data_replace(rpc, old);
     }
+    old = data_replace(rpc, old); /* also of a registration that has failed */
     amg_lock_unlock(&rpcs->lock);
     data_free(old);
     return was_registered;

@@ -4,7 +4,8 @@
  * registers the RPC for it. Deregistering an unknown RPC returns a code.
  * Neither logs anything. Ids are those of Margo. An RPC that is deregistered
  * while its pool is set uses neither pool afterwards. An identity that exists
- * is not reported as missing where there is no memory for its copy. */
+ * is not reported as missing where there is no memory for its copy. Data of an
+ * RPC is freed once, also if another registration of the RPC fails. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -194,6 +195,50 @@ static void test_rpc_identity_without_memory_is_not_missing(void **state)
     margo_finalize(mid);
 }
 
+static hg_return_t destroy(hg_handle_t handle)
+{
+    return margo_destroy(handle);
+}
+
+static unsigned freed;
+
+static void count_free(void *data)
+{
+    assert_ptr_equal(data, &freed);
+    freed++;
+}
+
+/* Any allocation of a registration that replaces the RPC fails. */
+static void test_rpc_not_replaced_has_its_data_freed(void **state)
+{
+    margo_instance_id mid = margo_init("self", MARGO_SERVER_MODE, 0, 0);
+    unsigned attached = 0;
+    unsigned failed = 0;
+
+    (void)state;
+    assert_non_null(mid);
+    for (int n = 1; n < NTH; n++) {
+        hg_id_t id = MARGO_REGISTER(mid, "replaced", void, void, NULL);
+        hg_id_t again = 0;
+
+        assert_int_not_equal(id, 0);
+        assert_null(margo_registered_data(mid, id));
+        assert_int_equal(
+            margo_register_data(mid, id, &freed, count_free), HG_SUCCESS);
+        attached++;
+        amg_mem_fail_nth((uint64_t)n);
+        again = margo_provider_register_name(mid, "replaced", NULL, NULL,
+            destroy, MARGO_DEFAULT_PROVIDER_ID, ABT_POOL_NULL);
+        amg_mem_fail_nth(0);
+        failed += again == 0;
+        assert_int_equal(
+            margo_deregister(mid, id), again == 0 ? HG_NOENTRY : HG_SUCCESS);
+    }
+    assert_true(failed > 0);
+    margo_finalize(mid);
+    assert_int_equal(freed, attached);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_rpc_of_new_provider_is_found_without_a_line),
         cmocka_unit_test(test_rpc_deregistered_while_its_pool_is_set_uses_none),
         cmocka_unit_test(test_rpc_identity_without_memory_is_not_missing),
+        cmocka_unit_test(test_rpc_not_replaced_has_its_data_freed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

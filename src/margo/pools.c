@@ -21,9 +21,10 @@
 #include "margo/runtime.h"
 
 /* Creates a pool by its plan. `is_automatic`: Argobots frees the pool together
- * with the scheduler that runs it. NULL: failed, logged. */
-static struct amg_margo_item *pool_create(margo_instance_id mid,
-    const struct amg_margo_pool_spec *plan, bool is_automatic)
+ * with the scheduler that runs it. Errors are logged. */
+static hg_return_t pool_create(margo_instance_id mid,
+    const struct amg_margo_pool_spec *plan, bool is_automatic,
+    struct amg_margo_item **ret_pool)
 {
     ABT_pool handle = ABT_POOL_NULL;
     ABT_pool_kind kind = ABT_POOL_FIFO_WAIT;
@@ -41,16 +42,17 @@ static struct amg_margo_item *pool_create(margo_instance_id mid,
         margo_error(mid, "the pool %.60s of kind %s was not made: %s",
             plan->name == NULL ? "without a name" : plan->name,
             amg_margo_pool_kind_name(plan->kind), amg_margo_abt_error(error));
-        return NULL;
+        return error == ABT_ERR_MEM ? HG_NOMEM : HG_OTHER_ERROR;
     }
     pool = amg_margo_pool_wrap(mid, plan->name, handle, !is_automatic);
     if (pool == NULL) {
         (void)ABT_pool_free(&handle);
-        return NULL;
+        return HG_NOMEM;
     }
     pool->kind = plan->kind;
     pool->access = plan->access;
-    return pool;
+    *ret_pool = pool;
+    return HG_SUCCESS;
 }
 
 /* Does the stream __primary__ of the plan run the pool? */
@@ -101,7 +103,7 @@ static bool pools_make(
             strcmp(row->name, amg_margo_primary_name) == 0)
             pool = pool_adopt(mid);
         else
-            pool = pool_create(mid, row, pool_is_primary(plan, i));
+            (void)pool_create(mid, row, pool_is_primary(plan, i), &pool);
         if (pool == NULL)
             return false;
         row->made = pool->handle;
@@ -396,11 +398,10 @@ hg_return_t margo_transfer_pool_content(
         if (error != ABT_SUCCESS)
             (void)ABT_pool_push_thread(origin_pool, thread);
     }
-    if (error != ABT_SUCCESS) {
+    if (error != ABT_SUCCESS)
         margo_error(MARGO_INSTANCE_NULL,
             "threads were not moved from one pool to another: %s",
             amg_margo_abt_error(error));
-    }
     return error == ABT_SUCCESS ? HG_SUCCESS : HG_OTHER_ERROR;
 }
 
@@ -429,7 +430,7 @@ hg_return_t margo_add_pool_from_json(
     struct amg_margo_pool_spec plan = {0};
     struct amg_margo_item *pool = NULL;
     struct json_object *object = NULL;
-    bool is_read = false;
+    hg_return_t rc = HG_INVALID_ARG;
 
     if (amg_margo_registry_of(mid) == NULL)
         return HG_INVALID_ARG;
@@ -437,13 +438,10 @@ hg_return_t margo_add_pool_from_json(
         mid->log, "the text of a pool", json == NULL ? "{}" : json);
     if (object == NULL)
         return HG_INVALID_ARG;
-    is_read = amg_margo_pool_spec_read(mid->log, "pool", object, &plan);
-    if (is_read)
-        pool = pool_create(mid, &plan, false);
+    if (amg_margo_pool_spec_read(mid->log, "pool", object, &plan))
+        rc = pool_create(mid, &plan, false, &pool);
     json_object_put(object);
-    if (!is_read)
-        return HG_INVALID_ARG;
-    return pool == NULL ? HG_OTHER_ERROR : pool_enter(mid, pool, info);
+    return rc == HG_SUCCESS ? pool_enter(mid, pool, info) : rc;
 }
 
 hg_return_t margo_add_pool_external(margo_instance_id mid, const char *name,

@@ -62,25 +62,28 @@ static bool pools_resolve(margo_instance_id mid, const char *path,
     return is_found;
 }
 
-/* An item with the plan's pools, and room for `more`. NULL: failed, logged. */
-static struct amg_margo_item *stream_plan(margo_instance_id mid,
-    const char *path, const struct amg_margo_stream_spec *plan, size_t more)
+/* Makes an item with the plan's pools, and room for `more`. Logs errors. */
+static hg_return_t stream_plan(margo_instance_id mid, const char *path,
+    const struct amg_margo_stream_spec *plan, size_t more,
+    struct amg_margo_item **ret_stream)
 {
     struct amg_margo_item *stream = amg_margo_item_new(
         mid, plan->name, plan->pool_count + more, plan->affinity_count);
 
     if (stream == NULL)
-        return NULL;
+        return HG_NOMEM;
     stream->kind = plan->kind;
     stream->cpubind = plan->cpubind;
     stream->is_progress = plan->is_progress;
     stream->affinity_count = plan->affinity_count;
     for (unsigned i = 0; i < plan->affinity_count; i++)
         stream->affinity[i] = plan->affinity[i];
-    if (pools_resolve(mid, path, plan, stream))
-        return stream;
-    stream_free(mid, stream);
-    return NULL;
+    if (!pools_resolve(mid, path, plan, stream)) {
+        stream_free(mid, stream);
+        return HG_INVALID_ARG;
+    }
+    *ret_stream = stream;
+    return HG_SUCCESS;
 }
 
 /* Pins the stream. If the system refuses, the stream keeps the affinity of the
@@ -182,11 +185,11 @@ static void stream_destroy(margo_instance_id mid, struct amg_margo_item *stream)
 static hg_return_t stream_create(margo_instance_id mid, const char *path,
     const struct amg_margo_stream_spec *plan, ABT_xstream *ret_handle)
 {
-    struct amg_margo_item *stream = stream_plan(mid, path, plan, 0);
-    hg_return_t rc = HG_SUCCESS;
+    struct amg_margo_item *stream = NULL;
+    hg_return_t rc = stream_plan(mid, path, plan, 0, &stream);
 
-    if (stream == NULL)
-        return HG_INVALID_ARG;
+    if (rc != HG_SUCCESS)
+        return rc;
     rc = stream_schedule(mid, stream);
     if (rc != HG_SUCCESS) {
         stream_free(mid, stream);
@@ -317,9 +320,9 @@ static hg_return_t stream_adopt(
         pools = main_pools(mid, self, &count);
     if (pools == NULL)
         return HG_OTHER_ERROR;
-    stream =
-        stream_plan(mid, "argobots.xstreams[__primary__]", plan, (size_t)count);
-    if (stream == NULL)
+    rc = stream_plan(
+        mid, "argobots.xstreams[__primary__]", plan, (size_t)count, &stream);
+    if (rc != HG_SUCCESS)
         goto free_pools;
     stream->handle = self;
     stream->is_primary = true;

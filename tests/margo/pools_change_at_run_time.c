@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools and streams of an instance: found by handle, name and index, added and
- * removed while it runs, counted, and kept while they are needed. */
+ * removed while it runs, counted, and kept while they are needed. If there is
+ * no memory for one, the code says so. */
+#include "base/mem.h"
 #include "one.h"
+
+enum { NTH = 40 };
 
 static margo_instance_id mid;
 
@@ -210,6 +214,39 @@ static void external_ones(void)
     CHECK(ABT_pool_free(&pools[1]) == ABT_SUCCESS);
 }
 
+/* Any allocation of a call fails; the first one of the stream, which reads the
+ * text, is left out. */
+static void without_memory(void)
+{
+    struct margo_pool_info pool;
+    hg_return_t rc = HG_SUCCESS;
+    int failed[2] = {0, 0};
+
+    for (uint64_t n = 1; n < NTH; n++) {
+        amg_mem_fail_nth(n);
+        rc = margo_add_pool_from_json(mid, "{\"name\":\"few\"}", NULL);
+        amg_mem_fail_nth(0);
+        CHECK(rc == HG_SUCCESS || rc == HG_NOMEM);
+        failed[0] += rc != HG_SUCCESS;
+        if (rc == HG_SUCCESS)
+            CHECK_RC(margo_remove_pool(mid, "few"), HG_SUCCESS);
+    }
+    CHECK_RC(
+        margo_add_pool_from_json(mid, "{\"name\":\"few\"}", &pool), HG_SUCCESS);
+    for (uint64_t n = 2; n < NTH; n++) {
+        amg_mem_fail_nth(n);
+        rc = margo_add_xstream_from_json(mid,
+            "{\"name\":\"few\",\"scheduler\":{\"pools\":[\"few\"]}}", NULL);
+        amg_mem_fail_nth(0);
+        CHECK(rc == HG_SUCCESS || rc == HG_NOMEM);
+        failed[1] += rc != HG_SUCCESS;
+        if (rc == HG_SUCCESS)
+            CHECK_RC(margo_remove_xstream(mid, "few"), HG_SUCCESS);
+    }
+    CHECK_RC(margo_remove_pool(mid, "few"), HG_SUCCESS);
+    CHECK(failed[0] > 0 && failed[1] > 0);
+}
+
 int main(void)
 {
     mid = one_open("{\"use_progress_thread\":true,\"rpc_thread_count\":2}");
@@ -220,6 +257,7 @@ int main(void)
     kept_while_in_use();
     nonsense_changes_nothing();
     external_ones();
+    without_memory();
     margo_finalize(mid);
     return 0;
 }

@@ -451,11 +451,8 @@ int ABT_xstream_join(ABT_xstream xstream)
 
 int ABT_xstream_free(ABT_xstream *xstream)
 {
-    int rc = ABT_ERR_INV_XSTREAM;
+    int rc = xstream == NULL ? ABT_ERR_INV_XSTREAM : ABT_xstream_join(*xstream);
 
-    if (xstream == NULL)
-        return rc;
-    rc = ABT_xstream_join(*xstream);
     if (rc != ABT_SUCCESS)
         return rc;
     amg_xstream_destroy(amg_xstream_of(*xstream));
@@ -469,6 +466,8 @@ int ABT_xstream_exit(void)
 
     if (xstream == NULL || xstream->is_primary)
         return ABT_ERR_INV_XSTREAM;
+    if (amg_ult_self() == NULL) /* a tasklet: ABT_self_exit() would fail */
+        return ABT_ERR_INV_THREAD;
     amg_xstream_ask(xstream, AMG_XSTREAM_TO_END);
     return ABT_self_exit();
 }

@@ -197,6 +197,13 @@ static void exit_now(void *arg)
     atomic_store(&ran, -1);
 }
 
+/* A tasklet, which cannot end its stream. */
+static void exit_refused(void *arg)
+{
+    atomic_store(&ran, ABT_xstream_exit() == ABT_ERR_INV_THREAD &&
+                           !amg_xstream_is_asked(amg_xstream_of(arg)));
+}
+
 static void yield_for_ever(void *arg)
 {
     (void)arg;
@@ -230,6 +237,23 @@ static void test_stream_exit_and_cancel_end_it_with_threads_left(void **state)
     assert_int_equal(ABT_xstream_revive(stream), ABT_SUCCESS);
     assert_int_equal(ABT_thread_free(&thread), ABT_SUCCESS);
     assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
+}
+
+static void test_stream_goes_on_if_its_exit_is_refused(void **state)
+{
+    ABT_pool pool = ABT_POOL_NULL;
+    ABT_xstream stream = stream_create(&pool);
+    ABT_task task = ABT_TASK_NULL;
+
+    (void)state;
+    atomic_store(&ran, 0);
+    assert_int_equal(
+        ABT_task_create(pool, exit_refused, stream, &task), ABT_SUCCESS);
+    assert_int_equal(ABT_task_free(&task), ABT_SUCCESS);
+    assert_int_equal(atomic_load(&ran), 1);
+    thread_leave(pool, count_one, NULL);
+    assert_int_equal(ABT_xstream_free(&stream), ABT_SUCCESS);
+    assert_int_equal(atomic_load(&ran), 2);
 }
 
 /* A joiner that comes while a revival fails. */
@@ -407,6 +431,7 @@ int main(void)
         cmocka_unit_test(
             test_stream_is_joined_when_its_blocked_threads_have_ended),
         cmocka_unit_test(test_stream_exit_and_cancel_end_it_with_threads_left),
+        cmocka_unit_test(test_stream_goes_on_if_its_exit_is_refused),
         cmocka_unit_test(test_stream_that_cannot_be_revived_wakes_its_joiner),
         cmocka_unit_test(test_stream_ranks_are_the_lowest_free_or_as_asked),
         cmocka_unit_test(test_stream_is_bound_to_a_core_of_the_process),

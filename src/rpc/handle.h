@@ -462,7 +462,7 @@ static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
-/* Do calls to this context wait in lines, for long arguments (order.c)? */
+/* Do calls wait in lines, for long arguments? Relaxed: reasons in order.c. */
 static inline bool amg_order_has_lines(const hg_context_t *context)
 {
     return (atomic_load_explicit(&context->gates, memory_order_relaxed) &

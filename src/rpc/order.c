@@ -10,16 +10,17 @@
  * arguments are complete move to the completion queue in order. Pulls overlap,
  * and calls of other origins do not wait. A line exists while it has entries.
  * The count of lines is part of `gates` of the context. The thread that serves
- * arrivals reads the count without the lock. One thread at a time serves
- * arrivals; so the reader sees every existing line of earlier arrivals.
+ * arrivals, one at a time, reads the count without the lock, and sees each line
+ * of earlier arrivals. If it sees that a line is gone, its call queues behind
+ * the line's entries, although one load is relaxed: had its push locked the
+ * queue first, the load would happen before the line's removal, and not see it.
  *
- * No circular wait is possible: a call without its arguments waits for room or
- * for its transfer. Calls get room in the order of arrival, and a call joins
- * its line and asks for room in one critical section. So the calls before it
- * in the line got room earlier, and wait at most for their transfers. A
- * transfer ends in any case, also if the origin has cancelled the call, or is
- * lost. If the transfer fails, the call leaves its line and is refused. Replies
- * and ACKs do not stand in lines.
+ * No wait is circular: a call without its arguments waits for room or for its
+ * transfer. Calls get room in the order of arrival, and a call joins its line
+ * and asks for room in one critical section. So the calls before it got room
+ * earlier, and wait at most for their transfers. A transfer ends also if the
+ * origin has cancelled the call, or is lost. If the transfer fails, the call
+ * leaves its line and is refused. Replies and ACKs stand in no line.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
  * line to the queue, and releases the lock while it queues an entry. Meanwhile
@@ -107,7 +108,7 @@ static void line_move_locked(hg_context_t *context, struct line *line)
         return;
     AMG_ASSERT(amg_order_has_lines(context));
     (void)amg_map_remove(&rpc->lines, line->key);
-    /* Release: a thread that sees no line queues behind the line's entries. */
+    /* Release: pairs with the acquire loads of is_plain() and loop_may(). */
     atomic_fetch_sub_explicit(&context->gates, 1u, memory_order_release);
     amg_mem_free(line);
 }

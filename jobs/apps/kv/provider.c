@@ -30,9 +30,10 @@ static void handler_end(hg_handle_t handle, void *out)
     margo_destroy(handle);
 }
 
-/* False: the arguments cannot be decoded; the handle was destroyed without an
- * answer, so the caller gets HG_CANCELED. */
-static bool input_get(hg_handle_t handle, void *in)
+/* False: the arguments cannot be decoded; the handler has ended, and its answer
+ * `out` says why in `ret_code`. */
+static bool input_get(
+    hg_handle_t handle, void *in, void *out, int32_t *ret_code)
 {
     hg_return_t ret = margo_get_input(handle, in);
 
@@ -40,7 +41,8 @@ static bool input_get(hg_handle_t handle, void *in)
         return true;
     fprintf(stderr, "kv: %s is not understood: %s\n",
         margo_handle_get_name(handle), HG_Error_to_string(ret));
-    margo_destroy(handle);
+    *ret_code = (int32_t)ret;
+    handler_end(handle, out);
     return false;
 }
 
@@ -72,7 +74,7 @@ static void kv_put(hg_handle_t handle)
     kv_put_in_t in;
     kv_put_out_t out = {HG_SUCCESS};
 
-    if (!input_get(handle, &in))
+    if (!input_get(handle, &in, &out, &out.ret))
         return;
     out.ret = put_small(provider_of(handle), &in);
     margo_free_input(handle, &in);
@@ -126,7 +128,7 @@ static void kv_put_zone(hg_handle_t handle)
     kv_zone_in_t in;
     kv_zone_out_t out = {HG_SUCCESS, 0};
 
-    if (!input_get(handle, &in))
+    if (!input_get(handle, &in, &out, &out.ret))
         return;
     out.ret = put_zone(handle, &in);
     out.len = in.len;
@@ -166,7 +168,7 @@ static void kv_get(hg_handle_t handle)
     kv_get_in_t in;
     kv_get_out_t out = {HG_SUCCESS, 0, {0, copy}};
 
-    if (!input_get(handle, &in))
+    if (!input_get(handle, &in, &out, &out.ret))
         return;
     out.ret = get_small(provider_of(handle), in.key, &out);
     margo_free_input(handle, &in);
@@ -207,7 +209,7 @@ static void kv_get_zone(hg_handle_t handle)
     kv_zone_in_t in;
     kv_zone_out_t out = {HG_SUCCESS, 0};
 
-    if (!input_get(handle, &in))
+    if (!input_get(handle, &in, &out, &out.ret))
         return;
     out.ret = get_zone(handle, &in, &out.len);
     margo_free_input(handle, &in);
@@ -221,7 +223,7 @@ static void kv_add(hg_handle_t handle)
     kv_add_in_t in;
     kv_add_out_t out = {HG_NOENTRY, 0};
 
-    if (!input_get(handle, &in))
+    if (!input_get(handle, &in, &out, &out.ret))
         return;
     if (!key_is_valid(in.key))
         out.ret = HG_INVALID_ARG;

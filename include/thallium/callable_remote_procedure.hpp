@@ -43,7 +43,7 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         hg_return_t ret = margo_provider_forward_timed(
             m_provider_id, m_handle.get(), coder.to_encode(), timeout_ms);
 
-        detail::check_encoded(m_handle, coder, "margo_forward", ret);
+        detail::check_encoded(m_handle, true, coder, "margo_forward", ret);
     }
 
     template <typename... T>
@@ -55,7 +55,7 @@ template <typename... Ctx> class callable_remote_procedure_with_context
         hg_return_t ret = margo_provider_iforward_timed(m_provider_id,
             m_handle.get(), coder.to_encode(), timeout_ms, &request);
 
-        detail::check_encoded(m_handle, coder, "margo_iforward", ret);
+        detail::check_encoded(m_handle, true, coder, "margo_iforward", ret);
         return async_response(m_handle, request, m_ignores_response);
     }
 

@@ -62,7 +62,7 @@ template <typename... Ctx> class request_with_context
 
         THALLIUM_ASSERT_CONDITION(ret != HG_OPNOTSUPPORTED,
             m_handle.name() + " has no response: disable_response()");
-        detail::check_encoded(m_handle, coder, "margo_respond", ret);
+        detail::check_encoded(m_handle, false, coder, "margo_respond", ret);
     }
 
     /** The process that made the call. Throws margo_exception. */

@@ -383,3 +383,23 @@ TEST_CASE("what a type's serialization throws comes to the caller")
     x.when = 0;
     CHECK(rpc.on(two.peer)(x).as<throws>().when == 0);
 }
+
+TEST_CASE("a refused answer does not give the size of the request")
+{
+    two_engines two;
+    std::string text;
+    hg_return_t code = HG_SUCCESS;
+    std::atomic<bool> is_over{false};
+
+    two.server.set_log_level(tl::logger::level::critical);
+    two.server.define("twice", [&](const tl::request &req, int) {
+        req.respond(1);
+        code = thrown_code([&] { req.respond(2); }, &text);
+        is_over = true;
+    });
+    CHECK(two.client.define("twice").on(two.peer)(7).as<int>() == 1);
+    await([&] { return is_over.load(); });
+    CHECK(code != HG_SUCCESS);
+    CHECK(text.find("margo_respond returned") != std::string::npos);
+    CHECK(text.find("bytes of input") == std::string::npos);
+}

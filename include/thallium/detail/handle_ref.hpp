@@ -142,9 +142,9 @@ void decode_arguments(const handle_ref &handle, bool is_input, Coder &coder)
         is_input ? "margo_get_input" : "margo_get_output", __LINE__, ret);
 }
 
-/* Throws if a call of Margo that encodes arguments has failed. */
+/* Throws if a call of Margo that encodes input or output has failed. */
 template <typename Coder>
-void check_encoded(const handle_ref &handle, const Coder &coder,
+void check_encoded(const handle_ref &handle, bool is_input, const Coder &coder,
     const char *function, hg_return_t ret)
 {
     if (ret == HG_SUCCESS)
@@ -154,10 +154,11 @@ void check_encoded(const handle_ref &handle, const Coder &coder,
     } catch (const margo_exception &error) {
         handle.fail(function, __LINE__, error);
     }
-    handle.fail(function, __LINE__, ret,
-        coder.types() + ", " +
-            std::to_string(HG_Get_input_payload_size(handle.get())) +
-            " bytes of input with their header");
+    std::string more = coder.types();
+    if (is_input)
+        more += ", " + std::to_string(HG_Get_input_payload_size(handle.get())) +
+                " bytes of input with their header";
+    handle.fail(function, __LINE__, ret, more);
 }
 
 /* Converts to milliseconds, the unit of Margo's time limits. */

@@ -25,7 +25,8 @@
  *
  * MARGO_REGISTER() passes _handler_for_sum() to the library. A program that
  * writes these two functions by hand calls the functions of the second part
- * below, which are the steps of amalgam_margo_serve(), in this order:
+ * below, which are steps of amalgam_margo_serve(), in this order (the docstring
+ * of these functions says what differs):
  *
  *   hg_return_t _handler_for_sum(hg_handle_t handle)
  *   {
@@ -88,6 +89,11 @@ HG_PUBLIC hg_return_t amalgam_margo_serve(
  * __margo_respond_with_error(), which answers with a code and without an
  * output, still owns the handle. Between the hooks of the wrapper the calling
  * thread is a handler, in which margo_finalize() does not wait.
+ * A handler that consists of these steps differs from amalgam_margo_serve() in
+ * two ways: the limit of concurrent handlers does not apply; and while the
+ * instance ends, calls of the process to itself are rejected like all others,
+ * because __margo_internal_finalize_requested() does not know the request.
+ * amalgam_margo_serve() serves the process's calls to itself until the end.
  *
  * @param mid     [in]   the instance of the handle
  * @param handle  [in]   as the callback of the RPC received it

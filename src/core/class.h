@@ -131,9 +131,9 @@ struct hg_class {
     struct amg_link kept; /* in the attic, once destroyed */
     /* Written by class.c and by inherit.c; read by the checks of any thread. */
     _Atomic(enum amg_class_state) state;
-    /* Held while a report is composed; guards every `is_reported`. A report may
-     * look at a class that is being closed: so a class that reuses the memory
-     * of another zeroes only the members after `is_reported`. */
+    /* Held while a report is composed: no context leaves the class meanwhile.
+     * Guards every `is_reported`. A report may look at a class that closes, so
+     * a class in reused memory zeroes only the members after `is_reported`. */
     struct amg_lock report_lock;
     bool is_reported; /* domains are open: reports show the class */
     struct amg_domain *domains[AMG_ROUTE_COUNT]; /* NULL: not open */

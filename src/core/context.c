@@ -228,10 +228,12 @@ static hg_return_t class_enter(
 static void class_leave(
     hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
 {
+    amg_lock_lock(&cls->report_lock); /* a report may be at this context */
     amg_lock_lock(&cls->lock);
     amg_counters_sum(counters, cls->past);
     cls->contexts[id] = NULL;
     amg_lock_unlock(&cls->lock);
+    amg_lock_unlock(&cls->report_lock);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
 }
 

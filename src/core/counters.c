@@ -4,7 +4,6 @@
  *
  * Every context has counters of its own; the counters of a class are the sums
  * over its open and closed contexts, and the messages that drivers packed. */
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for MPI while calls are served: requests and barriers. */
-
 #include <sched.h>
 
 #include "amalgam.h"

@@ -177,8 +177,7 @@ bool amg_ofi_domain_abandon(struct amg_domain *base)
     return pending_log(amg_ofi_domain_of(base), true);
 }
 
-/* Sends DISCONNECT to all connected peers, unless they close together with this
- * process. */
+/* Sends DISCONNECT to connected peers, unless they close with this process. */
 static void disconnect_send_locked(struct amg_ofi_domain *domain)
 {
     struct amg_link *link = NULL;

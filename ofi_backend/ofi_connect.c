@@ -76,20 +76,12 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     if (why != NULL && is_loss_logged(peer) && !peer->domain->peers_may_close)
         AMG_LOG_WARNING(
             "ofi", "%s is not reached: %s", amg_ofi_peer_name(peer, text), why);
-    peer->conn.epoch++;
-    peer->conn.incarnation = 0;
-    peer->conn.my_token = 0;
     amg_ofi_token_set_locked(peer, 0);
-    peer->conn.received = 0;
-    peer->conn.sent = 0;
-    peer->conn.sending = 0;
-    peer->conn.short_seq = 0;
+    accept_owe_locked(peer, false);
+    peer->conn = (struct amg_ofi_conn){
+        .epoch = peer->conn.epoch + 1, .seq = peer->conn.seq};
     peer->requests.open = 0;
     peer->requests.open_longs = 0;
-    peer->conn.owes_connect = false;
-    accept_owe_locked(peer, false);
-    peer->conn.retry_ns = 0;
-    peer->conn.tries = 0;
     peer->is_stale = true;
     peer->broken = 0;
     amg_ofi_tcp_probe_end_locked(peer);

@@ -140,7 +140,7 @@ struct amg_peer {
     struct amg_list sends;    /* msgbufs in flight, linked by post.waiting */
     unsigned posts_in_flight; /* sends, reads and writes */
     unsigned overtakable;     /* requests above IN_ORDER_LEN in flight */
-    struct {                  /* ofi_connect.c */
+    struct amg_ofi_conn {     /* ofi_connect.c */
         uint64_t token;       /* in messages from the peer; 0: none now */
         uint64_t my_token;    /* in our messages to the peer; 0: not known */
         uint64_t incarnation; /* 0: not known */
@@ -427,8 +427,7 @@ enum {
     AMG_OFI_IP_LEN = 16, /* bytes of the longest network address */
 };
 
-/* "[iface|host|NIC][:port]", the subnet and the format of addresses, as read.
- */
+/* "[iface|host|NIC][:port]", the subnet, the format of addresses, as read. */
 struct amg_ofi_bind_addr {
     char given[AMG_OFI_HOST_CAP]; /* text of the user */
     char host[AMG_OFI_HOST_CAP];  /* address or name of the host; "": any */

@@ -74,8 +74,7 @@ bool amg_ofi_wait_arm_locked(struct amg_ofi_ep *ep);
 
 /* An entry was added to a list of `ep`: wakes the thread blocked on `ep`. */
 void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep);
-/* A post may need another poll soon: shortens the timers of blocked
- * contexts. */
+/* A post may need a poll soon: shortens the timers of blocked contexts. */
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain);
 /* Each tick: takes the queue's descriptor out of the epolls of contexts that
  * have not blocked for 0.2 s, and unmutes a descriptor muted for a second. */

@@ -40,8 +40,7 @@ static inline uint64_t amg_ofi_clock_ns(const struct amg_ofi_domain *domain)
     return amg_clock_ns() - domain->clock.away_ns;
 }
 
-/* Has a tick check the peer after `ticks` ticks; 0: when the peer's silence
- * begins to matter. */
+/* Has a tick check the peer after `ticks`; 0: when its silence matters. */
 void amg_ofi_peer_look_in_locked(struct amg_peer *peer, unsigned ticks);
 /* From now on this process may wait for the peer: the ticks check the peer. */
 static inline void amg_ofi_peer_watch_locked(struct amg_peer *peer)
@@ -66,8 +65,7 @@ void amg_ofi_peer_connect_locked(struct amg_peer *peer);
 /* Checks by a CONNECT that the peer is still there. */
 void amg_ofi_peer_check_locked(struct amg_peer *peer);
 
-/* The indexes of peers. HG_NOMEM; HG_OPNOTSUPPORTED: this system gives no
- * random numbers. */
+/* The indexes of peers. HG_NOMEM; HG_OPNOTSUPPORTED: no random numbers here. */
 hg_return_t amg_ofi_peers_init(struct amg_ofi_domain *domain);
 /* Accepts zeroed memory. */
 void amg_ofi_peers_fini(struct amg_ofi_domain *domain);

@@ -49,7 +49,6 @@ static unsigned error_take_locked(struct amg_ofi_domain *domain)
         return 1;
     entry.flags = error.flags;
     entry.buf = error.err == FI_ETRUNC ? error.buf : NULL;
-    entry.len = 0;
     work = amg_container_of(error.op_context, struct amg_ofi_work, context);
     work->done(domain, work, &entry, error.err == 0 ? FI_EIO : error.err);
     return 1;

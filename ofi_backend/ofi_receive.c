@@ -324,16 +324,13 @@ static void message_take_locked(
     if ((header.kind & AMG_OFI_MAGIC_MASK) != AMG_OFI_MAGIC ||
         kind >= AMG_OFI_KIND_COUNT ||
         (len > domain->message_max &&
-            (kind < AMG_OFI_REQUEST || kind > AMG_OFI_REPLY))) {
+            (kind < AMG_OFI_REQUEST || kind > AMG_OFI_REPLY)) ||
+        (kind == AMG_OFI_CONNECT && message.len < AMG_OFI_CONNECT_MIN)) {
         unknown_warn(domain, len);
         return;
     }
     if (kind == AMG_OFI_CONNECT) {
-        if (message.len < AMG_OFI_CONNECT_MIN)
-            unknown_warn(domain, len);
-        else
-            amg_ofi_connect_on_connect_locked(
-                domain, message.body, message.len);
+        amg_ofi_connect_on_connect_locked(domain, message.body, message.len);
         return;
     }
     if (header.token != 0)

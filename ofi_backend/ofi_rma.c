@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets of this process: their start, their wait for leases, and their
- * cancellation. */
+/* Puts and gets of this process: start, wait for leases, and cancellation. */
 #include "ofi_backend/ofi_rma.h"
 
 #include <string.h>

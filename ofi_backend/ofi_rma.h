@@ -35,8 +35,7 @@ hg_return_t amg_ofi_mem_unreg(
 /* Invalidates the key of the memory, an amg_ofi_mem, and asks all holders to
  * return their leases. Returns whether a peer still holds a lease. */
 bool amg_ofi_mem_is_leased_locked(void *mem);
-/* Frees memory whose leases were revoked. HG_BUSY, with a log line: a peer
- * still holds a lease. */
+/* Frees memory whose leases were revoked. HG_BUSY, logged: a lease is held. */
 hg_return_t amg_ofi_mem_free_locked(
     struct amg_ofi_mem *mem, unsigned waited_ms);
 

@@ -497,9 +497,8 @@ void amg_ofi_send_lost_locked(struct amg_peer *peer)
         struct amg_ofi_msgbuf *msgbuf =
             amg_container_of(link, struct amg_ofi_msgbuf, post.waiting);
 
-        if (msgbuf->post.op == NULL)
-            continue;
-        amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
+        if (msgbuf->post.op != NULL)
+            amg_ofi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
         msgbuf->post.op = NULL;
     }
 }

@@ -112,8 +112,7 @@ static uint64_t wait_ns(const struct amg_ofi_domain *domain)
     return WAIT_IDLE_NS;
 }
 
-/* Adds the descriptor of the queue to the epoll; if adding fails, the timer
- * wakes the thread. */
+/* Adds the queue's descriptor to the epoll; else the timer wakes the thread. */
 static void queue_join_locked(struct amg_ofi_ep *ep)
 {
     const struct amg_ofi_domain *domain = amg_ofi_domain_of_ep(ep);

@@ -26,7 +26,10 @@
  * posted before a CONNECT arrive before that CONNECT; if the ACCEPT counts
  * fewer, messages are missing. Messages that the provider still sends do not
  * count as missing, as shorter messages may arrive first. If two ACCEPTs in a
- * row miss the same messages, all operations with the peer end. */
+ * row miss the same messages, all operations with the peer end.
+ *
+ * A process that gives up a peer tells the peer by a DISCONNECT, which names
+ * the connection, as it may arrive after the CONNECT of the next connection. */
 #include "ofi_backend/ofi_peer.h"
 
 #include <inttypes.h>
@@ -95,7 +98,7 @@ void amg_ofi_connect_lost_locked(struct amg_peer *peer, const char *why)
     amg_ofi_peer_unref_locked(peer);
 }
 
-/* Posts CONNECT or ACCEPT. False: no room or memory, or the peer was lost. */
+/* Posts the message. False: no room or memory, or the peer was lost. */
 static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
 {
     struct amg_ofi_domain *domain = peer->domain;
@@ -124,9 +127,11 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
         return false;
     memcpy(connect.addr, domain->self->addr, domain->self->addr_len);
     memcpy(msgbuf->data, &connect, sizeof(connect));
-    msgbuf->header.cookie = 0;
+    msgbuf->header.cookie =
+        kind == AMG_OFI_DISCONNECT ? (uint32_t)connect.token : 0;
     msgbuf->post.op = NULL;
-    amg_ofi_send_address_locked(msgbuf, peer, 0, 0, kind, sizeof(connect));
+    amg_ofi_send_address_locked(msgbuf, peer, 0, 0, kind,
+        kind == AMG_OFI_DISCONNECT ? 0 : sizeof(connect));
     code = amg_ofi_send_post_locked(msgbuf);
     if (code == 0) {
         peer->conn.tries = 0;
@@ -140,9 +145,20 @@ static bool connect_post_locked(struct amg_peer *peer, enum amg_ofi_kind kind)
     peer->conn.retry_ns = amg_clock_ns() + (RETRY_NS << peer->conn.tries);
     if (peer->conn.tries < RETRY_SHIFT_MAX)
         peer->conn.tries++;
-    if (code != -FI_EAGAIN)
+    if (code != -FI_EAGAIN && kind != AMG_OFI_DISCONNECT)
         amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror((int)-code));
     return false;
+}
+
+/* Loses a peer that may live, and tells the peer, if the provider has room:
+ * calls that an untold peer posts later would fail. */
+static void give_up_locked(struct amg_peer *peer, const char *why)
+{
+    AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
+    if (peer->state == AMG_OFI_PEER_OPEN && peer != peer->domain->self &&
+        peer->fi_addr != FI_ADDR_NOTAVAIL && !peer->domain->peers_may_close)
+        (void)connect_post_locked(peer, AMG_OFI_DISCONNECT);
+    amg_ofi_connect_lost_locked(peer, why);
 }
 
 /* Inserts the address of the peer into the provider's table. */
@@ -427,7 +443,7 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
     }
     if (!is_new && peer->state == AMG_OFI_PEER_OPEN &&
         has_lost_messages_locked(peer, &connect)) {
-        amg_ofi_connect_lost_locked(
+        give_up_locked(
             peer, "a connection to it broke, and messages were lost with it");
         return;
     }
@@ -441,8 +457,12 @@ void amg_ofi_connect_on_accept_locked(const struct amg_ofi_message *message)
 
 void amg_ofi_connect_on_disconnect_locked(const struct amg_ofi_message *message)
 {
+    uint32_t given_up = message->header->cookie;
+
     AMG_ASSERT_HELD_BIAS(&message->domain->lock);
-    amg_ofi_connect_lost_locked(message->peer, NULL);
+    if (given_up == 0 || given_up == (uint32_t)message->peer->conn.my_token)
+        amg_ofi_connect_lost_locked(message->peer,
+            given_up == 0 ? NULL : "it has given this process up");
 }
 
 /* Sends what waits for the peer, until the provider has no room. True: a
@@ -453,7 +473,7 @@ static bool send_try_locked(struct amg_peer *peer)
 
     AMG_ASSERT_HELD_BIAS(&peer->domain->lock);
     if (peer->broken != 0) {
-        amg_ofi_connect_lost_locked(peer, amg_ofi_call->strerror(peer->broken));
+        give_up_locked(peer, amg_ofi_call->strerror(peer->broken));
         return false;
     }
     if ((peer->conn.owes_connect || peer->conn.owes_accept ||
@@ -479,8 +499,7 @@ static bool send_try_locked(struct amg_peer *peer)
         }
         amg_list_push_front(&peer->unsent, link);
         if (code != -FI_EAGAIN)
-            amg_ofi_connect_lost_locked(
-                peer, amg_ofi_call->strerror((int)-code));
+            give_up_locked(peer, amg_ofi_call->strerror((int)-code));
         break;
     }
     return has_left;

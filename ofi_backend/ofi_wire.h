@@ -15,7 +15,9 @@
  *            cookie of a lease also until RETURN was sent. So a REVOKE that
  *            crosses RETURN finds no open lease, and a RETURN that crosses DENY
  *            finds no grant. At 4 million open cookies, an operation ends with
- *            HG_NOMEM. The cookie of a CREDIT is a note (transport/flow.h)
+ *            HG_NOMEM. The cookie of a CREDIT is a note (transport/flow.h).
+ *            The cookie of a DISCONNECT is 0 if the sender closes, or the low
+ *            half of the token that the sender gave the receiver it gives up
  *   token    number that the receiver gave the sender at first contact: 64
  *            random bits drawn for that contact alone. The token names the
  *            sender, and no other process knows it. The token is unknown to a
@@ -25,7 +27,7 @@
  *   kind        from       body                        meaning
  *   CONNECT     either     struct amg_ofi_connect      identity of the sender
  *   ACCEPT      either     struct amg_ofi_connect      answer to CONNECT
- *   DISCONNECT  either     -                           the sender closes
+ *   DISCONNECT  either     -                           the connection ends
  *   REQUEST     origin     the poster's bytes          wants an answer
  *   ONEWAY      origin     the poster's bytes          wants no answer
  *   REPLY       target     the poster's bytes          returns one credit

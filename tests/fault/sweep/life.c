@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of a class of the sweep. Every call that was accepted ends once, by
  * its callback; a one-way call is handled once, or a line of the log tells of
- * its loss, on one of the two sides; the next calls succeed. */
+ * its loss, on one of the two sides; the next calls succeed, but for one of
+ * each process, which may tell that the other one has given it up. */
 #include "fault/sweep/life.h"
 
 #include <sched.h>
@@ -185,9 +186,9 @@ static void accepted(void)
     life.result.accepted++;
 }
 
-static void asks_post(void)
+static void asks_post(unsigned count)
 {
-    for (unsigned i = 0; i < CALLS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct call *call = &life.calls[i];
         struct blob in = {.number = i * 10, .len = lens[i % LENS]};
 
@@ -332,7 +333,7 @@ static void handles_free(void)
 
 static void all_post(bool with_notes)
 {
-    asks_post();
+    asks_post(CALLS);
     if (with_notes)
         notes_post();
     pull_post();
@@ -343,13 +344,33 @@ static void all_post(bool with_notes)
     handles_free();
 }
 
+/* The fault may have hit one of the last messages: the process that sent it has
+ * given the other one up, and the news is still on its way. A call that the
+ * other process posts before the news comes ends with HG_HOSTUNREACH. One call
+ * of each process finds that out; when both have ended, both processes know. */
+static void news_await(void)
+{
+    asks_post(1);
+    if (life.open_calls == 0)
+        complain("the first call after the fault was refused");
+    calls_await();
+    if (life.calls[0].ret != HG_SUCCESS && life.calls[0].ret != HG_HOSTUNREACH)
+        complain("the first call after the fault ended with %s",
+            HG_Error_to_string(life.calls[0].ret));
+    handles_free();
+}
+
 /* If the fault is over, what both sides do now succeeds. */
 static void again(void)
 {
-    unsigned failed_before = life.result.failed;
-    unsigned accepted_before = life.result.accepted;
+    unsigned failed_before = 0;
+    unsigned accepted_before = 0;
     bool is_over = fault_is_over();
 
+    if (is_over)
+        news_await();
+    failed_before = life.result.failed;
+    accepted_before = life.result.accepted;
     all_post(false);
     if (!is_over)
         return;

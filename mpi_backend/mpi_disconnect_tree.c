@@ -4,20 +4,18 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "transport/tree.h"
 
 static_assert(AMG_MPI_TREE_CHILDREN <= 8, "a byte has a bit for each child");
 
-/* A rank `first` and the ranks below it, which have the next higher numbers. */
-struct subtree {
-    uint32_t first;
-    uint32_t count;
-    uint32_t parent;
-};
+/* Shape of the tree: positions are ranks, and nodes do not count. */
+static const struct amg_tree shape = {
+    .stride = 1, .width = AMG_MPI_TREE_CHILDREN};
 
 /* Ranks per child in a subtree of `count`; the last child may have fewer. */
 static uint32_t part_of(uint32_t count)
 {
-    return (count - 1 + AMG_MPI_TREE_CHILDREN - 1) / AMG_MPI_TREE_CHILDREN;
+    return amg_tree_cut_len(count, AMG_MPI_TREE_CHILDREN);
 }
 
 static unsigned children_of(uint32_t count)
@@ -25,36 +23,24 @@ static unsigned children_of(uint32_t count)
     return count == 1 ? 0 : (count - 1 + part_of(count) - 1) / part_of(count);
 }
 
-/* The subtree, among those of the children of `from.first`, that has `rank`. */
-static struct subtree child_towards(struct subtree from, uint32_t rank)
+/* The subtree whose root is `rank`, a rank of the subtree `from`. */
+static struct amg_tree_part subtree_of(struct amg_tree_part from, uint32_t rank)
 {
-    uint32_t part = part_of(from.count);
-    uint32_t index = (rank - from.first - 1) / part;
-    struct subtree child = {from.first + 1 + index * part, part, from.first};
+    uint32_t parent;
 
-    AMG_ASSERT(rank > from.first && rank < from.first + from.count);
-    if (child.first + child.count > from.first + from.count)
-        child.count = from.first + from.count - child.first;
-    return child;
+    return amg_tree_find(&shape, from, rank, &parent);
 }
 
-/* The subtree whose root is `rank`, a rank of `from`. */
-static struct subtree subtree_of(struct subtree from, uint32_t rank)
+static struct amg_tree_part own_subtree(const struct amg_mpi_tree *tree)
 {
-    while (from.first != rank)
-        from = child_towards(from, rank);
-    return from;
+    return (struct amg_tree_part){tree->rank, tree->count};
 }
 
-static struct subtree own_subtree(const struct amg_mpi_tree *tree)
-{
-    return (struct subtree){tree->rank, tree->count, tree->parent};
-}
-
-static struct subtree child_at(const struct amg_mpi_tree *tree, unsigned index)
+static struct amg_tree_part child_at(
+    const struct amg_mpi_tree *tree, unsigned index)
 {
     AMG_ASSERT(index < children_of(tree->count));
-    return child_towards(
+    return subtree_of(
         own_subtree(tree), tree->rank + 1 + index * part_of(tree->count));
 }
 
@@ -72,16 +58,6 @@ static uint8_t child_bit(const struct amg_mpi_tree *tree, uint32_t rank)
 static uint8_t all_children(const struct amg_mpi_tree *tree)
 {
     return (uint8_t)((1u << children_of(tree->count)) - 1);
-}
-
-/* Levels below the root of a subtree of `count` ranks. */
-static unsigned height_of(uint32_t count)
-{
-    unsigned height = 0;
-
-    for (; count > 1; height++)
-        count = part_of(count);
-    return height;
 }
 
 static bool is_whole(const struct amg_mpi_tree *tree)
@@ -171,6 +147,13 @@ static bool is_named(const struct amg_mpi_missing *missing, uint32_t rank)
     return false;
 }
 
+/* The longest time until a subtree of `count` ranks has answered. */
+static unsigned answer_ms(uint32_t count)
+{
+    return amg_tree_cut_height(count, AMG_MPI_TREE_CHILDREN) *
+           AMG_MPI_TREE_ANSWER_MS;
+}
+
 static void question_begin(
     struct amg_mpi_tree *tree, uint32_t round, uint64_t now_ns)
 {
@@ -179,8 +162,7 @@ static void question_begin(
     tree->is_asking = true;
     tree->to_ask = all_children(tree) & (uint8_t)~tree->closing;
     tree->asked = tree->to_ask;
-    tree->until_ns = now_ns + (uint64_t)height_of(tree->count) *
-                                  AMG_MPI_TREE_ANSWER_MS * AMG_NS_PER_MS;
+    tree->until_ns = now_ns + (uint64_t)answer_ms(tree->count) * AMG_NS_PER_MS;
     tree->missing = (struct amg_mpi_missing){.count = 0};
     if (!tree->is_closing)
         missing_add(&tree->missing, tree->rank);
@@ -188,13 +170,14 @@ static void question_begin(
 
 void amg_mpi_tree_init(struct amg_mpi_tree *tree, uint32_t rank, uint32_t size)
 {
-    struct subtree own = {0, size, 0};
+    struct amg_tree_part all = {0, size};
+    struct amg_tree_part own;
+    uint32_t parent;
 
-    AMG_ASSERT(rank < size);
-    own = subtree_of(own, rank);
+    own = amg_tree_find(&shape, all, rank, &parent);
     *tree = (struct amg_mpi_tree){.rank = rank,
         .size = size,
-        .parent = own.parent,
+        .parent = parent,
         .count = own.count,
         .down_next = rank + own.count,
         .has_told = rank == 0};
@@ -255,11 +238,9 @@ static bool on_phase(
 
 static bool is_above(const struct amg_mpi_tree *tree, uint32_t rank)
 {
-    struct subtree at = {0, tree->size, 0};
+    struct amg_tree_part all = {0, tree->size};
 
-    while (at.first < rank && at.first != tree->rank)
-        at = child_towards(at, tree->rank);
-    return at.first == rank && rank != tree->rank;
+    return rank < tree->rank && tree->rank - rank < subtree_of(all, rank).count;
 }
 
 bool amg_mpi_tree_receive(struct amg_mpi_tree *tree,
@@ -306,7 +287,7 @@ void amg_mpi_tree_look(struct amg_mpi_tree *tree, uint64_t now_ns)
     if (!tree->is_asking || now_ns < tree->until_ns)
         return;
     for (unsigned i = 0; tree->asked >> i != 0; i++) {
-        struct subtree child = child_at(tree, i);
+        struct amg_tree_part child = child_at(tree, i);
 
         if ((tree->asked >> i & 1) == 0)
             continue;
@@ -414,5 +395,5 @@ bool amg_mpi_tree_next(
 
 unsigned amg_mpi_tree_answer_ms(const struct amg_mpi_tree *tree)
 {
-    return height_of(tree->size) * AMG_MPI_TREE_ANSWER_MS;
+    return answer_ms(tree->size);
 }

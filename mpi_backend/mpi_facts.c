@@ -19,7 +19,7 @@ void amg_mpi_library_fill(uint32_t rank, struct amg_mpi_library *ret_library)
         sizeof(struct amg_mpi_done), sizeof(struct amg_mpi_stop),
         sizeof(struct amg_mpi_sync), sizeof(struct amg_mpi_refuse),
         sizeof(struct amg_mpi_long), sizeof(struct amg_mpi_key),
-        sizeof(struct amg_mpi_missing)};
+        sizeof(struct amg_mpi_missing), sizeof(struct amg_mpi_facts)};
     struct amg_mpi_library library = {.rank = rank};
 
     snprintf(library.version, sizeof(library.version), "%d.%d.%d",
@@ -95,7 +95,16 @@ void amg_mpi_facts_init(struct amg_mpi_facts *facts, uint32_t rank,
         .last_leader = is_leader ? rank : 0,
         .leader_count = is_leader,
         .leaders = {rank},
+        .node_min = 1,
+        .node_max = 1,
     };
+}
+
+void amg_mpi_facts_add_node(struct amg_mpi_facts *facts, uint32_t node_size,
+    bool is_in_row, bool is_last)
+{
+    facts->node_min = !is_in_row ? 0 : is_last ? UINT32_MAX : node_size;
+    facts->node_max = node_size;
 }
 
 void amg_mpi_facts_reduce(
@@ -107,6 +116,9 @@ void amg_mpi_facts_reduce(
         .is_part = one->is_part | both->is_part,
         .last_leader = one->last_leader > both->last_leader ? one->last_leader
                                                             : both->last_leader,
+        .node_min = lower(one->node_min, both->node_min),
+        .node_max =
+            one->node_max > both->node_max ? one->node_max : both->node_max,
     };
     uint32_t i = 0;
     uint32_t k = 0;
@@ -123,6 +135,11 @@ void amg_mpi_facts_reduce(
             takes_one ? one->leaders[i++] : both->leaders[k++];
     }
     *both = made;
+}
+
+uint32_t amg_mpi_facts_node_size(const struct amg_mpi_facts *facts)
+{
+    return facts->node_min >= facts->node_max ? facts->node_max : 0;
 }
 
 bool amg_mpi_facts_is_leader(const struct amg_mpi_facts *facts, uint32_t rank)

@@ -56,6 +56,10 @@ struct amg_mpi_facts {
     uint32_t last_leader; /* the highest leader */
     uint32_t leader_count;
     uint32_t leaders[AMG_MPI_LEADERS]; /* the lowest ones, ascending */
+    /* Least size of the nodes but the last; 0: a node has gaps, UINT32_MAX:
+     * there is one node. */
+    uint32_t node_min;
+    uint32_t node_max; /* greatest size of a node */
 };
 
 /* Fills in the rank, and version, layout and host of this process. */
@@ -70,8 +74,14 @@ bool amg_mpi_greeting_fits(
 /* Facts of one rank; `is_leader`: the rank is the first of its node. */
 void amg_mpi_facts_init(struct amg_mpi_facts *facts, uint32_t rank,
     bool is_leader, bool is_part, bool has_failed);
+/* Adds the node of the rank: whether its ranks follow each other, and whether
+ * it has the last rank of the job. Without this the node has one rank. */
+void amg_mpi_facts_add_node(struct amg_mpi_facts *facts, uint32_t node_size,
+    bool is_in_row, bool is_last);
 void amg_mpi_facts_reduce(
     const struct amg_mpi_facts *one, struct amg_mpi_facts *both);
+/* The size S, if each node n has the ranks from n * S on; else 0. */
+uint32_t amg_mpi_facts_node_size(const struct amg_mpi_facts *facts);
 /* Whether the rank is one of `facts->leaders`. */
 bool amg_mpi_facts_is_leader(const struct amg_mpi_facts *facts, uint32_t rank);
 

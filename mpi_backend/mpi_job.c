@@ -247,6 +247,7 @@ static void node_open(struct amg_domain *base, struct amg_node *ret_node)
         .first = comm->node_first,
         .size = (uint32_t)comm->size,
         .node_count = comm->facts.nodes,
+        .node_size = amg_mpi_facts_node_size(&comm->facts),
         .message_len = domain->job.wanted_len,
         .credits = domain->job.wanted_credits,
         .is_part = comm->facts.is_part != 0,

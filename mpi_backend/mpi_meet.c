@@ -197,6 +197,9 @@ hg_return_t amg_mpi_meet_facts(struct amg_mpi_comm *comm, bool has_failed)
 
     amg_mpi_facts_init(&facts, (uint32_t)comm->rank, comm->node_rank == 0,
         world_is_larger(comm->size), has_failed);
+    amg_mpi_facts_add_node(&facts, (uint32_t)comm->node_size,
+        comm->node_first + (uint32_t)comm->node_rank == (uint32_t)comm->rank,
+        comm->node_first + (uint32_t)comm->node_size == (uint32_t)comm->size);
     rc = bytes_reduce(comm->data, &facts, sizeof(facts), facts_reduce);
     if (rc != MPI_SUCCESS)
         return amg_mpi_comm_error(rc, "agreeing with all ranks");

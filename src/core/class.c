@@ -114,6 +114,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     cls->route_map = owner->route_map;
     cls->joined = owner->joined;
     cls->ranks = owner->ranks;
+    cls->job = owner->job;
     cls->pool = owner->pool; /* the pool that the domains know */
     /* With no_loopback, calls to this process itself use the main route. */
     if (cls->plan.no_loopback)

@@ -125,6 +125,13 @@ struct amg_class_plan {
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
+/* The ranks that a class reaches, and their nodes. */
+struct amg_class_job {
+    uint32_t rank;      /* of this process */
+    uint32_t size;      /* 0: the peers are no ranks */
+    uint32_t node_size; /* see struct amg_node */
+};
+
 /* Owned by its opener, until amg_class_close(). Fields that have no comment and
  * are not atomic, but for data_free, are constant while the class is open. */
 struct hg_class {
@@ -147,6 +154,7 @@ struct hg_class {
     uint32_t (*joined)(struct amg_domain *domain);
     /* Knows the ranks of the main route; NULL: the peers are no ranks. */
     const struct amg_node_ops *ranks;
+    struct amg_class_job job;
     /* Ranks may be opening, so no thread may sleep long. A hint, so relaxed. */
     atomic_bool is_joining;
     char reach[AMG_CLASS_REACH_CAP];   /* how peers are reached, as text */

@@ -47,6 +47,8 @@ struct amg_node {
     uint32_t first;        /* the first rank of this node */
     uint32_t size;         /* ranks of the job */
     uint32_t node_count;   /* nodes of the job */
+    uint32_t node_size;    /* node n has the ranks from n * node_size on; 0: the
+                            * ranks are placed in another way */
     uint32_t message_len;  /* the least message_len that a rank asks for */
     uint32_t credits;      /* the fewest credits that a rank asks for */
     bool is_part;          /* ranks outside of the job may be on this node */

@@ -113,6 +113,50 @@ static void test_facts_of_few_nodes_name_all_leaders(void **state)
     assert_int_equal(facts.failed, 0);
 }
 
+/* The size of nodes of a job whose node i has sizes[i] ranks, one after the
+ * other, or, if is_dealt, ranks in turn. */
+static uint32_t node_size_of(
+    const uint32_t *sizes, uint32_t count, bool is_dealt)
+{
+    struct amg_mpi_facts facts;
+    struct amg_mpi_facts other;
+    uint32_t rank = 0;
+
+    for (uint32_t node = 0; node < count; node++)
+        for (uint32_t i = 0; i < sizes[node]; i++, rank++) {
+            amg_mpi_facts_init(&other, rank, i == 0, false, false);
+            amg_mpi_facts_add_node(
+                &other, sizes[node], !is_dealt || i == 0, node == count - 1);
+            if (rank > 0)
+                amg_mpi_facts_reduce(&other, &facts);
+            else
+                facts = other;
+        }
+    return amg_mpi_facts_node_size(&facts);
+}
+
+static void test_facts_size_of_nodes(void **state)
+{
+    static const uint32_t even[] = {4, 4, 4, 4};
+    static const uint32_t last_shorter[] = {4, 4, 3};
+    static const uint32_t last_longer[] = {4, 4, 5};
+    static const uint32_t first_shorter[] = {3, 4, 4};
+    static const uint32_t middle_shorter[] = {4, 3, 4, 4};
+    static const uint32_t ones[] = {1, 1, 1};
+
+    (void)state;
+    assert_int_equal(node_size_of(even, 4, false), 4);
+    assert_int_equal(node_size_of(even, 2, false), 4);
+    assert_int_equal(node_size_of(even, 1, false), 4);
+    assert_int_equal(node_size_of(last_shorter, 3, false), 4);
+    assert_int_equal(node_size_of(last_longer, 3, false), 0);
+    assert_int_equal(node_size_of(first_shorter, 3, false), 0);
+    assert_int_equal(node_size_of(middle_shorter, 4, false), 0);
+    assert_int_equal(node_size_of(ones, 3, false), 1);
+    assert_int_equal(node_size_of(ones, 1, false), 1);
+    assert_int_equal(node_size_of(even, 4, true), 0);
+}
+
 /* Reduces the greetings of `count` ranks, those of `odd` and above with another
  * library, one at a time in random order. */
 static struct amg_mpi_greeting greetings_reduce(uint32_t count, uint32_t odd)
@@ -189,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_of_many_ranks_are_the_same_in_any_order),
         cmocka_unit_test(test_facts_of_few_nodes_name_all_leaders),
+        cmocka_unit_test(test_facts_size_of_nodes),
         cmocka_unit_test(test_greeting_of_one_version_fits),
         cmocka_unit_test(test_greeting_names_lowest_ranks_of_two_versions),
     };

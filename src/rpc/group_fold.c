@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Outputs of a call to a group: folded, or gathered, as they come.
+ *
+ * The list `news` of a call has the outputs that have come and are not used.
+ * One thread at a time uses them (is_busy), in HG_Trigger(), because
+ * reductions and callbacks of the program run there. That thread ends only when
+ * it sees, under the call's lock, that the list is empty, or that an operation
+ * in order has to wait for more; so no output is forgotten. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mercury_class.h"
+#include "rpc/encode.h"
+#include "rpc/group.h"
+
+/* An output, or at an edge whose outputs are gathered, several pieces. */
+struct output {
+    struct amg_group_edge *edge;
+    const char *data;
+    uint64_t len;
+};
+
+/* The output is the answer of the own handler, or follows the ranges in the
+ * answer of an edge, whose lengths were checked when the answer came. */
+static struct output output_of(struct amg_group_edge *edge)
+{
+    const struct amg_args *out = &edge->handle->out;
+    struct amg_group_answer answer;
+    uint64_t before = 0;
+
+    if (edge->handle != &edge->call->own) {
+        memcpy(&answer, out->data, sizeof(answer));
+        before =
+            sizeof(answer) + answer.ranges * sizeof(struct amg_group_range);
+    }
+    return (struct output){
+        edge, (const char *)out->data + before, out->len - before};
+}
+
+static struct amg_group_edge *news_edge(struct amg_link *link)
+{
+    return amg_container_of(link, struct amg_group_edge, news);
+}
+
+void amg_group_fold_add_locked(struct amg_group_edge *edge)
+{
+    struct amg_list *news = &edge->call->news;
+    struct amg_link *place = &news->head;
+
+    AMG_ASSERT_HELD(&edge->call->lock);
+    while (place->next != &news->head &&
+           news_edge(place->next)->part.first < edge->part.first)
+        place = place->next;
+    amg_list_insert(place, &edge->news);
+}
+
+bool amg_group_fold_is_due_locked(const struct amg_group_call *call)
+{
+    bool is_over = amg_group_state_is_over(&call->state);
+
+    AMG_ASSERT_HELD(&call->lock);
+    return (!amg_list_is_empty(&call->news) &&
+               (!call->is_ordered || is_over)) ||
+           (call->sum_struct != NULL && is_over);
+}
+
+static void fold_fail(struct amg_group_call *call, hg_return_t ret)
+{
+    AMG_LOG_ERROR("rpc",
+        "outputs of RPC id 0x%llx from a group cannot be folded: %s",
+        (unsigned long long)call->id, HG_Error_to_string(ret));
+    amg_lock_lock(&call->lock);
+    if (call->state.ret == HG_SUCCESS)
+        call->state.ret = ret;
+    call->unfolded = ret;
+    amg_lock_unlock(&call->lock);
+}
+
+/* Decodes, or with HG_FREE frees, an output struct. */
+static hg_return_t proc_run(const struct amg_group_call *call,
+    const struct amg_rpc *rpc, hg_proc_op_t op, const struct output *output,
+    void *out_struct)
+{
+    struct hg_proc proc;
+
+    if (rpc->out_proc == NULL)
+        return HG_SUCCESS;
+    amg_proc_init(&proc, call->context->cls, (void *)(uintptr_t)output->data,
+        output->len, op);
+    proc.handle = (hg_handle_t)(uintptr_t)&call->own;
+    return rpc->out_proc(&proc, out_struct);
+}
+
+static void sum_free(struct amg_group_call *call, const struct amg_rpc *rpc)
+{
+    static const struct output none;
+
+    (void)proc_run(call, rpc, HG_FREE, &none, call->sum_struct);
+    call->sum_struct = NULL;
+}
+
+/* Folds one more output into the struct of those before. */
+static hg_return_t output_fold(struct amg_group_call *call,
+    const struct amg_rpc *rpc, const struct output *output)
+{
+    size_t room = 0;
+    char *next = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (rpc == NULL || rpc->reduce == NULL)
+        return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
+    room = (rpc->reduce->out_len + 15) / 16 * 16;
+    if (call->structs == NULL)
+        call->structs = amg_mem_alloc(2 * room);
+    if (call->structs == NULL)
+        return HG_NOMEM;
+    next = call->structs + (call->sum_struct == call->structs ? room : 0);
+    memset(next, 0, room);
+    rc = proc_run(call, rpc, HG_DECODE, output, next);
+    if (rc != HG_SUCCESS)
+        return rc;
+    if (call->sum_struct != NULL) {
+        rpc->reduce->fn(call->sum_struct, next, rpc->reduce->arg);
+        sum_free(call, rpc);
+    }
+    call->sum_struct = next;
+    return HG_SUCCESS;
+}
+
+/* Encodes the folded struct. */
+static void sum_encode(struct amg_group_call *call, const struct amg_rpc *rpc)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    call->own.rpc = (struct amg_rpc *)(uintptr_t)rpc;
+    rc = amg_rpc_encode_apart(&call->own, true, call->sum_struct, &call->sum,
+        call->user == NULL ? call->short_block : call->user->looped.short_args);
+    if (rc != HG_SUCCESS)
+        fold_fail(call, rc);
+    sum_free(call, rpc);
+}
+
+/* Calls the program's callback for one rank. */
+static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
+    const char *data, uint32_t len, hg_return_t ret)
+{
+    struct hg_handle *handle = amg_handle_create(call->context, false);
+
+    if (handle == NULL)
+        return HG_NOMEM;
+    handle->rpc = call->user->rpc;
+    handle->info.id = call->id;
+    handle->info.addr = HG_ADDR_NULL;
+    handle->out.data = (void *)(uintptr_t)data;
+    handle->out.len = len;
+    handle->entry.run = NULL;
+    amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
+    amg_handle_move_state(handle, AMG_HANDLE_POSTED, AMG_HANDLE_READY);
+    amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
+    call->each(handle, (int)amg_tree_rank(&call->state.tree, position), ret,
+        call->user->arg);
+    amg_handle_unref(handle);
+    return HG_SUCCESS;
+}
+
+/* Gives gathered outputs to the program, at the root. */
+static hg_return_t output_give(
+    struct amg_group_call *call, const struct output *output)
+{
+    const char *end = output->data + output->len;
+    struct amg_group_piece piece;
+    uint64_t len = 0;
+
+    if (output->edge == &call->own_edge)
+        return rank_give(
+            call, call->self, output->data, (uint32_t)output->len, HG_SUCCESS);
+    for (const char *at = output->data; at < end; at += sizeof(piece) + len) {
+        hg_return_t rc = HG_PROTOCOL_ERROR;
+
+        if ((size_t)(end - at) >= sizeof(piece)) {
+            memcpy(&piece, at, sizeof(piece));
+            len = ((uint64_t)piece.len + 7) / 8 * 8;
+            if ((uint64_t)(end - at) - sizeof(piece) >= len &&
+                piece.position - output->edge->part.first <
+                    output->edge->part.count)
+                rc = rank_give(call, piece.position, at + sizeof(piece),
+                    piece.len, HG_SUCCESS);
+        }
+        if (rc != HG_SUCCESS)
+            return rc;
+    }
+    return HG_SUCCESS;
+}
+
+/* Appends bytes, padded to 8, to the gathered outputs. HG_NOMEM: these are as
+ * before. */
+static hg_return_t sum_append(
+    struct amg_group_call *call, const void *bytes, uint64_t len)
+{
+    struct amg_args *sum = &call->sum;
+    uint64_t cap = sum->len + (len + 7) / 8 * 8;
+    char *made = amg_mem_zalloc(cap + 8);
+
+    if (made == NULL)
+        return HG_NOMEM;
+    if (sum->len > 0)
+        memcpy(made, sum->data, sum->len);
+    if (len > 0)
+        memcpy(made + sum->len, bytes, len);
+    amg_args_release(sum);
+    *sum = (struct amg_args){.data = made, .extra = made, .len = cap};
+    return HG_SUCCESS;
+}
+
+/* Appends gathered outputs for the parent; the own output becomes a piece. */
+static hg_return_t output_gather(
+    struct amg_group_call *call, const struct output *output)
+{
+    struct amg_group_piece piece = {call->self, (uint32_t)output->len};
+    hg_return_t rc = HG_SUCCESS;
+
+    if (output->edge == &call->own_edge)
+        rc = sum_append(call, &piece, sizeof(piece));
+    return rc == HG_SUCCESS ? sum_append(call, output->data, output->len) : rc;
+}
+
+void amg_group_fold_names(struct amg_group_call *call)
+{
+    const struct amg_group_state *state = &call->state;
+
+    for (uint32_t i = 0; i < state->failed_count; i++)
+        for (uint32_t k = 0; k < state->failed[i].count; k++)
+            (void)rank_give(call, state->failed[i].first + k, NULL, 0,
+                (hg_return_t)state->failed[i].ret);
+}
+
+static void output_use(struct amg_group_call *call, const struct amg_rpc *rpc,
+    const struct output *output)
+{
+    hg_return_t rc = call->kind == AMG_GROUP_FOLD
+                         ? output_fold(call, rpc, output)
+                     : call->user != NULL ? output_give(call, output)
+                                          : output_gather(call, output);
+
+    if (rc != HG_SUCCESS)
+        fold_fail(call, rc);
+    amg_group_edge_drop(output->edge);
+}
+
+/* Takes the first output that is new; NULL: none, or some are missing. Without
+ * one, and if the call is over, `*ret_encodes` says that the folded struct must
+ * be encoded. */
+static struct amg_group_edge *news_take(
+    struct amg_group_call *call, const struct amg_rpc *rpc, bool *ret_encodes)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_lock(&call->lock);
+    call->is_ordered = call->kind == AMG_GROUP_FOLD && rpc != NULL &&
+                       rpc->reduce != NULL &&
+                       (rpc->reduce->flags & AMALGAM_REDUCE_ORDERED) != 0;
+    call->is_busy = amg_group_fold_is_due_locked(call);
+    if (call->is_busy)
+        link = amg_list_pop(&call->news);
+    *ret_encodes = call->is_busy && link == NULL;
+    amg_lock_unlock(&call->lock);
+    return link == NULL ? NULL : news_edge(link);
+}
+
+static void fold_run(struct amg_cq_entry *entry)
+{
+    struct amg_group_call *call =
+        amg_container_of(entry, struct amg_group_call, entry);
+    const struct amg_rpc *rpc = amg_rpc_find(call->context->cls, call->id);
+    struct amg_group_edge *edge = NULL;
+    bool encodes = false;
+
+    while ((edge = news_take(call, rpc, &encodes)) != NULL || encodes) {
+        struct output output;
+
+        if (encodes) {
+            sum_encode(call, rpc);
+            continue;
+        }
+        output = output_of(edge);
+        output_use(call, rpc, &output);
+    }
+    amg_group_call_move(call);
+    amg_group_call_unref(call);
+}
+
+void amg_group_fold(struct amg_group_call *call)
+{
+    amg_group_call_ref(call);
+    call->entry.run = fold_run;
+    /* Reductions run where handlers run, callbacks of a gathering where the
+     * callback of the call will run. */
+    call->entry.is_incoming =
+        call->each == NULL || call->user->entry.is_incoming;
+    amg_context_queue(call->context, &call->entry);
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls to groups: the life of a call at one rank. */
+#include "rpc/group.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "rpc/encode.h"
+
+static struct amg_group_edge *edge_of(struct amg_link *link)
+{
+    return amg_container_of(link, struct amg_group_edge, link);
+}
+
+struct amg_group_call *amg_group_call_make(hg_context_t *context, hg_id_t id)
+{
+    struct amg_groups *groups = amg_groups_of(context->cls);
+    struct amg_group_call *call = amg_pool_get(&groups->pool);
+
+    if (call == NULL)
+        return NULL;
+    memset(call, 0, sizeof(*call));
+    amg_lock_init(&call->lock);
+    amg_list_init(&call->edges);
+    amg_list_init(&call->news);
+    amg_list_init(&call->ups);
+    call->groups = groups;
+    call->context = context;
+    call->id = id;
+    call->to_context = context->id;
+    call->limit_ns = AMG_CONTEXT_NEVER;
+    call->is_busy = true;
+    call->own.info.hg_class = context->cls;
+    call->own.info.context = context;
+    call->own.info.id = id;
+    call->own.is_group = true;
+    atomic_init(&call->refs, 1);
+    amg_context_enter(context); /* until the end of the call here */
+    return call;
+}
+
+void amg_group_call_drop(struct amg_group_call *call)
+{
+    call->is_ended = true;
+    amg_context_leave(call->context);
+    amg_group_call_unref(call);
+}
+
+void amg_group_edge_drop(struct amg_group_edge *edge)
+{
+    struct amg_group_call *call = edge->call;
+    struct hg_handle *handle = NULL;
+
+    amg_lock_lock(&call->lock);
+    handle = edge->handle;
+    edge->handle = NULL;
+    amg_lock_unlock(&call->lock);
+    if (handle == &call->own) {
+        amg_args_release(&handle->out);
+    } else if (handle != NULL) {
+        handle->is_group = false;
+        amg_handle_unref(handle);
+    }
+}
+
+static void edge_free(struct amg_group_edge *edge)
+{
+    amg_group_edge_drop(edge);
+    amg_pool_put(&edge->call->groups->edges, edge);
+}
+
+void amg_group_call_unref(struct amg_group_call *call)
+{
+    struct amg_link *link = NULL;
+
+    if (atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    AMG_ASSERT(call->is_ended && amg_list_is_empty(&call->ups));
+    while ((link = amg_list_pop(&call->edges)) != NULL)
+        edge_free(edge_of(link));
+    amg_group_state_fini(&call->state);
+    amg_args_release(&call->own.out);
+    amg_mem_free(call->structs);
+    amg_args_release(&call->sum);
+    amg_args_release(&call->block);
+    (void)amalgam_group_free(call->group);
+    amg_pool_put(&call->groups->pool, call);
+}
+
+/* What an edge encodes as its input. */
+struct edge_input {
+    const struct amg_group_call *call;
+    struct amg_group_trailer trailer;
+};
+
+hg_return_t amg_group_edge_proc(hg_proc_t proc, void *data)
+{
+    static const uint64_t zeros = 0;
+    const struct edge_input *input = data;
+    const struct amg_group_trailer *trailer = &input->trailer;
+    const struct amg_args *block = &input->call->block;
+    const struct amg_tree *tree = &input->call->state.tree;
+    hg_return_t rc = hg_proc_bytes(proc, block->data, block->len);
+
+    if (rc == HG_SUCCESS)
+        rc = hg_proc_bytes(proc, (void *)(uintptr_t)&zeros, trailer->pad_len);
+    if (rc == HG_SUCCESS && tree->ranks != NULL)
+        rc = hg_proc_bytes(proc,
+            (void *)(uintptr_t)&tree->ranks[trailer->first - tree->list_first],
+            trailer->count * sizeof(*tree->ranks));
+    if (rc == HG_SUCCESS)
+        rc = hg_proc_bytes(proc, (void *)(uintptr_t)trailer, sizeof(*trailer));
+    return rc;
+}
+
+/* Reads the answer of an edge. False: it is malformed. An answer of members
+ * that have all failed has no output. */
+static bool answer_take_locked(
+    struct amg_group_edge *edge, bool *ret_has_output)
+{
+    struct amg_group_state *state = &edge->call->state;
+    const struct amg_args *out = &edge->handle->out;
+    struct amg_group_answer answer = {.answered = 1, .has_output = 1};
+
+    AMG_ASSERT_HELD(&edge->call->lock);
+    if (edge->handle == &edge->call->own)
+        return amg_group_state_answered(state, edge->part, 1, NULL, 0);
+    if (out->len < sizeof(answer) || amg_rpc_check(out) != HG_SUCCESS)
+        return false;
+    memcpy(&answer, out->data, sizeof(answer));
+    if (answer.ret >= HG_RETURN_MAX ||
+        answer.ranges >
+            (out->len - sizeof(answer)) / sizeof(struct amg_group_range) ||
+        !amg_group_state_answered(state, edge->part, answer.answered,
+            (const void *)((const char *)out->data + sizeof(answer)),
+            answer.ranges))
+        return false;
+    if (state->ret == HG_SUCCESS)
+        state->ret = (hg_return_t)answer.ret;
+    *ret_has_output = answer.has_output != 0;
+    return true;
+}
+
+/* Defined below, for the children of a rank that has failed. */
+static void parts_ask(
+    struct amg_group_call *call, struct amg_tree_part part, bool is_retry);
+
+/* The rank of an edge has answered, or has failed with `ret`. If it has failed
+ * its children are asked, or are named, too, if the call is settled. */
+static void edge_over(struct amg_group_edge *edge, hg_return_t ret)
+{
+    struct amg_group_call *call = edge->call;
+    struct amg_tree_part failed = edge->part;
+    bool has_output = true;
+
+    amg_lock_lock(&call->lock);
+    if (!edge->is_asked) { /* this rank itself, after the call was settled */
+        amg_lock_unlock(&call->lock);
+        amg_group_edge_drop(edge);
+        return;
+    }
+    edge->is_asked = false;
+    if (ret == HG_SUCCESS && !answer_take_locked(edge, &has_output))
+        ret = HG_PROTOCOL_ERROR;
+    has_output =
+        has_output && ret == HG_SUCCESS && call->kind != AMG_GROUP_DROP;
+    if (has_output && call->kind == AMG_GROUP_FOLD && call->user == NULL &&
+        call->state.part.count == 1) { /* a leaf */
+        call->sum = edge->handle->out;
+        edge->handle->out.extra = NULL;
+    } else if (has_output) {
+        amg_group_fold_add_locked(edge);
+    }
+    if (call->settled == HG_SUCCESS)
+        failed.count = 1;
+    else if (ret == HG_CANCELED)
+        ret = call->settled;
+    if (ret != HG_SUCCESS)
+        amg_group_state_name(&call->state, failed, ret);
+    amg_lock_unlock(&call->lock);
+    if (!has_output)
+        amg_group_edge_drop(edge);
+    if (ret != HG_SUCCESS && failed.count < edge->part.count)
+        parts_ask(call, edge->part, true);
+    amg_group_call_move(call);
+}
+
+/* The call of an edge has ended. */
+static void edge_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
+    struct amg_group_edge *edge = handle->arg;
+    struct amg_group_call *call = edge->call;
+
+    amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
+    edge_over(edge, handle->ret);
+    amg_handle_unref(handle); /* the reference of the operation */
+    amg_context_leave(call->context);
+    amg_group_call_unref(call);
+}
+
+/* Makes an edge to the first member of a part. HG_NOMEM; else the rank has no
+ * address. */
+static hg_return_t edge_make(struct amg_group_call *call,
+    struct amg_tree_part part, struct amg_group_edge **ret_edge)
+{
+    hg_context_t *context = call->context;
+    struct amg_group_edge *edge = amg_pool_get(&call->groups->edges);
+    struct hg_handle *handle =
+        edge == NULL ? NULL : amg_handle_create(context, false);
+    hg_return_t rc = HG_NOMEM;
+
+    if (handle == NULL)
+        goto put_edge;
+    rc = amg_addr_init_rank(context->cls,
+        amg_tree_rank(&call->state.tree, part.first), &handle->addr);
+    if (rc != HG_SUCCESS)
+        goto drop_handle;
+    handle->rpc = &call->groups->edge;
+    handle->info.id = call->id;
+    handle->info.context_id = call->to_context;
+    handle->info.addr = &handle->addr;
+    handle->is_group = true;
+    handle->arg = edge;
+    *edge = (struct amg_group_edge){
+        .call = call, .part = part, .handle = handle, .is_asked = true};
+    *ret_edge = edge;
+    return HG_SUCCESS;
+
+drop_handle:
+    amg_handle_unref(handle);
+put_edge:
+    if (edge != NULL)
+        amg_pool_put(&call->groups->edges, edge);
+    return rc;
+}
+
+/* The call is settled: tells the rank of an edge, and ends the edge with
+ * `gives_up`, or if that rank has no children. */
+static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
+{
+    struct amg_group_call *call = edge->call;
+    struct hg_handle *handle = NULL;
+    hg_return_t settled = HG_SUCCESS;
+
+    amg_lock_lock(&call->lock);
+    settled = call->settled;
+    if (edge->is_asked) {
+        handle = edge->handle;
+        amg_handle_ref(handle);
+    }
+    amg_lock_unlock(&call->lock);
+    if (handle == NULL)
+        return;
+    if (tells)
+        amg_group_tell(call, handle, settled);
+    if (gives_up || edge->part.count == 1)
+        amg_forward_cancel(handle);
+    amg_handle_unref(handle);
+}
+
+/* Asks the first member of a part, or names its members if the call is settled
+ * or there is no memory. */
+static void part_ask(
+    struct amg_group_call *call, struct amg_tree_part part, bool is_retry)
+{
+    const struct amg_tree *tree = &call->state.tree;
+    struct amg_group_edge *edge = NULL;
+    struct edge_input input = {.call = call,
+        .trailer = {.root = call->root,
+            .serial = call->serial,
+            .first = part.first,
+            .count = part.count,
+            .base = tree->base,
+            .stride = tree->ranks != NULL ? 0 : tree->stride,
+            .lag = call->lag,
+            .kind = call->kind,
+            .context = call->root_context,
+            .is_kept = is_retry || call->user == NULL,
+            .pad_len = (uint8_t)(-call->block.len & 7)}};
+    hg_return_t rc = edge_make(call, part, &edge);
+    bool is_settled = false;
+
+    amg_lock_lock(&call->lock);
+    if (rc == HG_SUCCESS)
+        rc = call->settled;
+    if (rc == HG_SUCCESS)
+        amg_list_push(&call->edges, &edge->link);
+    else
+        amg_group_state_name(&call->state, part, rc);
+    amg_lock_unlock(&call->lock);
+    if (rc != HG_SUCCESS) {
+        if (edge != NULL)
+            edge_free(edge);
+        return;
+    }
+    amg_group_call_ref(call);
+    rc = amg_forward_hidden(edge->handle, edge_run, &input);
+    if (rc != HG_SUCCESS) {
+        edge_over(edge, rc);
+        amg_group_call_unref(call);
+        return;
+    }
+    amg_lock_lock(&call->lock);
+    is_settled = call->settled != HG_SUCCESS;
+    amg_lock_unlock(&call->lock);
+    if (is_settled) /* perhaps before there was a call to cancel */
+        edge_settle(edge, true, true);
+}
+
+static void parts_ask(
+    struct amg_group_call *call, struct amg_tree_part part, bool is_retry)
+{
+    const struct amg_tree *tree = &call->state.tree;
+    struct amg_tree_walk walk =
+        is_retry ? amg_tree_walk_begin(
+                       tree, part, amg_tree_rank(tree, part.first), part.first)
+                 : amg_tree_walk_begin(
+                       tree, part, call->context->cls->job.rank, call->self);
+    struct amg_tree_part child;
+
+    while (amg_tree_walk_next(tree, &walk, &child))
+        part_ask(call, child, is_retry);
+}
+
+/* The own handler has answered, was refused, or was dropped. */
+static void own_step(struct amg_op *op)
+{
+    struct hg_handle *own = amg_container_of(op, struct hg_handle, op);
+    struct amg_group_call *call =
+        amg_container_of(own, struct amg_group_call, own);
+
+    if (own->is_long) /* the handler never began */
+        amg_pulls_end(own);
+    edge_over(&call->own_edge, op->ret);
+    amg_group_call_unref(call);
+}
+
+/* Runs the own handler, unless the call was settled before. */
+static void own_run(struct amg_cq_entry *entry)
+{
+    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
+    struct amg_group_call *call =
+        amg_container_of(handle->looped.origin, struct amg_group_call, own);
+    hg_return_t settled = HG_SUCCESS;
+
+    amg_lock_lock(&call->lock);
+    settled = call->settled;
+    amg_lock_unlock(&call->lock);
+    if (settled == HG_SUCCESS)
+        amg_serve_run(entry);
+    else
+        amg_respond_instead(handle, settled);
+}
+
+/* The address of the root, which the handler sees as the caller. */
+static hg_return_t root_addr(
+    const struct amg_group_call *call, struct hg_addr *ret_addr)
+{
+    const struct amg_link *up = call->ups.head.next;
+
+    if (call->user != NULL || call->is_kept)
+        return amg_addr_init_rank(call->context->cls, call->root, ret_addr);
+    /* The request came from the root, and is the only one. */
+    amg_addr_init_copy(
+        &amg_container_of(up, struct hg_handle, link)->addr, ret_addr);
+    return HG_SUCCESS;
+}
+
+static void own_start(struct amg_group_call *call)
+{
+    struct hg_handle *own = &call->own;
+    hg_context_t *context =
+        amg_class_context(call->context->cls, call->to_context);
+    hg_return_t rc = HG_NOENTRY;
+
+    own->op.step = own_step;
+    amg_group_call_ref(call);
+    /* At the root the handler runs in the context that all ranks are to use. */
+    if (context != NULL && context->id == call->to_context) {
+        own->info.context = context;
+        rc = root_addr(call, &own->addr);
+    }
+    if (rc == HG_SUCCESS) {
+        if (!amg_serve_apart(own, call->root_context, &call->block,
+                amg_list_is_empty(&call->edges), own_run))
+            rc = HG_NOMEM;
+        amg_addr_fini(&own->addr);
+    }
+    if (rc == HG_SUCCESS)
+        return;
+    own->op.ret = rc;
+    own_step(&own->op);
+}
+
+void amg_group_call_place(struct amg_group_call *call,
+    const struct amg_tree *tree, struct amg_tree_part part, uint32_t self)
+{
+    call->state.tree = *tree;
+    call->state.part = part;
+    call->self = self;
+    call->own_edge = (struct amg_group_edge){.call = call,
+        .part = {self, 1},
+        .handle = &call->own,
+        .is_asked = self != AMG_TREE_NOWHERE};
+}
+
+void amg_group_call_begin(struct amg_group_call *call)
+{
+    parts_ask(call, call->state.part, false);
+    if (call->self != AMG_TREE_NOWHERE)
+        own_start(call);
+    amg_lock_lock(&call->lock);
+    call->is_busy = false;
+    amg_lock_unlock(&call->lock);
+    amg_group_call_move(call);
+}
+
+/* How long the children of a call that is settled have for their answers. */
+static uint64_t grace_ns(const struct amg_group_call *call)
+{
+    const struct amg_group_state *state = &call->state;
+    unsigned height = amg_tree_height(&state->tree, state->part);
+
+    if (call->self == AMG_TREE_NOWHERE) /* above the leaders */
+        height++;
+    return amg_clock_deadline_ns(height * AMALGAM_GROUP_GRACE_MS);
+}
+
+void amg_group_call_settle(
+    struct amg_group_call *call, hg_return_t ret, bool gives_up)
+{
+    struct amg_link *link = NULL;
+    bool tells = false;
+
+    amg_lock_lock(&call->lock);
+    if (call->is_ended) {
+        amg_lock_unlock(&call->lock);
+        return;
+    }
+    tells = call->settled == HG_SUCCESS;
+    if (tells)
+        call->settled = ret;
+    if (call->own_edge.is_asked) {
+        call->own_edge.is_asked = false;
+        amg_group_state_name(&call->state, call->own_edge.part, call->settled);
+    }
+    amg_lock_unlock(&call->lock);
+    /* No edge is added from now on. */
+    link = amg_list_first(&call->edges);
+    for (; link != NULL; link = amg_list_next(&call->edges, link))
+        edge_settle(edge_of(link), tells, gives_up);
+    if (!gives_up) {
+        amg_lock_lock(&call->groups->lock);
+        call->limit_ns = grace_ns(call);
+        amg_lock_unlock(&call->groups->lock);
+        amg_context_look_at(call->context, call->limit_ns);
+    }
+    amg_group_call_move(call);
+}
+
+/* Takes a call of the context whose limit is over, with a reference; at
+ * AMG_CONTEXT_NEVER any call. NULL: there is none; `*ret_next_ns` is the next
+ * limit. */
+static struct amg_group_call *late_take(
+    hg_context_t *context, uint64_t now_ns, uint64_t *ret_next_ns)
+{
+    struct amg_groups *groups = amg_groups_of(context->cls);
+    struct amg_group_call *late = NULL;
+    struct amg_link *link = NULL;
+
+    *ret_next_ns = AMG_CONTEXT_NEVER;
+    amg_lock_lock(&groups->lock);
+    link = amg_list_first(&groups->under_way);
+    for (; link != NULL && late == NULL;
+         link = amg_list_next(&groups->under_way, link)) {
+        struct amg_group_call *call =
+            amg_container_of(link, struct amg_group_call, under_way);
+
+        if (call->context != context || call->is_abandoned)
+            continue;
+        if (call->limit_ns <= now_ns)
+            late = call;
+        else if (call->limit_ns < *ret_next_ns)
+            *ret_next_ns = call->limit_ns;
+    }
+    if (late != NULL) {
+        late->limit_ns = AMG_CONTEXT_NEVER;
+        late->is_abandoned = now_ns == AMG_CONTEXT_NEVER;
+        amg_group_call_ref(late);
+    }
+    amg_lock_unlock(&groups->lock);
+    return late;
+}
+
+void amg_group_look(hg_context_t *context, uint64_t now_ns)
+{
+    bool is_end = now_ns == AMG_CONTEXT_NEVER;
+    struct amg_group_call *call = NULL;
+    uint64_t next_ns = 0;
+
+    while ((call = late_take(context, now_ns, &next_ns)) != NULL) {
+        hg_return_t settled = HG_SUCCESS;
+
+        amg_lock_lock(&call->lock);
+        settled = call->settled;
+        amg_lock_unlock(&call->lock);
+        amg_group_call_settle(call, is_end ? HG_CANCELED : HG_TIMEOUT,
+            is_end || settled != HG_SUCCESS);
+        amg_group_call_unref(call);
+    }
+    amg_context_look_at(context, next_ns);
+}
+
+void amg_group_call_move(struct amg_group_call *call)
+{
+    bool is_over = false;
+    bool is_due = false;
+
+    amg_lock_lock(&call->lock);
+    if (!call->is_ended && !call->is_busy) {
+        is_due = amg_group_fold_is_due_locked(call);
+        is_over = !is_due && amg_group_state_is_over(&call->state);
+        call->is_busy = is_due;
+        call->is_ended = is_over;
+    }
+    if (is_over)
+        amg_group_state_end(&call->state);
+    amg_lock_unlock(&call->lock);
+    if (is_due)
+        amg_group_fold(call);
+    else if (is_over)
+        call->end(call);
+}

@@ -71,6 +71,22 @@ hg_return_t amg_addr_init(hg_class_t *cls, unsigned route,
     return HG_SUCCESS;
 }
 
+hg_return_t amg_addr_init_rank(
+    hg_class_t *cls, uint32_t rank, struct hg_addr *ret_addr)
+{
+    struct amg_peer *peer = NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (cls->ranks == NULL) { /* HG_Init("self"): the only rank */
+        amg_addr_init_self(cls, ret_addr);
+        return HG_SUCCESS;
+    }
+    rc = cls->ranks->peer(cls->domains[cls->plan.main_route], rank, &peer);
+    return rc == HG_SUCCESS
+               ? amg_addr_init(cls, cls->plan.main_route, peer, ret_addr)
+               : rc;
+}
+
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
 {
     *ret_addr = *other;

@@ -52,6 +52,10 @@ static inline void amg_addr_keep(struct hg_addr *addr)
             addr->cls->domains[addr->route]->transport->addr.ref(addr->peer);
     addr->is_borrowed = false;
 }
+/* amg_addr_init() for a rank of the job. HG_INVALID_ARG: there is no such rank;
+ * else as amg_addr_init(). */
+hg_return_t amg_addr_init_rank(
+    hg_class_t *cls, uint32_t rank, struct hg_addr *ret_addr);
 /* A copy of `other`, with a reference of its own. */
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr);
 /* Drops the reference to the peer. */

@@ -19,7 +19,7 @@
 #include "mercury_context.h"
 #include "na.h"
 #include "affinity/bind.h"
-#include "rpc/handle.h"
+#include "rpc/group.h"
 #include "transport/boot.h"
 #include "shm/shm_transport.h"
 #include "wire/header.h"
@@ -128,13 +128,20 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     /* Allocated first: if a rank failed after all ranks have opened, the class
      * of the other ranks could not be closed. */
     struct amg_rpc_class *rpcs = amg_mem_zalloc(sizeof(*rpcs));
-    hg_return_t rc = rpcs == NULL ? HG_NOMEM : init_without_rpc(init, &cls);
+    struct amg_groups *groups = amg_mem_zalloc(sizeof(*groups));
+    hg_return_t rc = rpcs == NULL || groups == NULL
+                         ? HG_NOMEM
+                         : init_without_rpc(init, &cls);
 
     if (rc != HG_SUCCESS) {
+        amg_mem_free(groups);
         amg_mem_free(rpcs);
         return rc;
     }
     amg_rpc_class_attach(cls, rpcs, &amg_serve_handle_ops);
+    amg_groups_attach(rpcs, groups);
+    if (cls->plan.main_route == AMG_ROUTE_SELF) /* a job of one rank */
+        cls->job = (struct amg_class_job){0, 1, 1};
     amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;

@@ -4,6 +4,7 @@
 #include "rpc/handle.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -109,6 +110,12 @@ void amg_respond_refuse(
     code_end(handle, ret);
 }
 
+void amg_respond_instead(struct hg_handle *handle, hg_return_t ret)
+{
+    amg_handle_move_state(handle, AMG_HANDLE_WAITING, AMG_HANDLE_RUNNING);
+    code_end(handle, ret);
+}
+
 void amg_respond_for_user(struct hg_handle *handle)
 {
     char text[256];
@@ -150,35 +157,58 @@ static void ack_sent(struct amg_op *op)
     amg_context_leave(context);
 }
 
-void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
-    uint8_t target_context, uint64_t token)
+/* Sends a message of up to AMG_NOW_LEN bytes that needs no answer. */
+static hg_return_t head_send(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, const uint64_t *words, uint32_t len)
 {
     struct amg_ep *ep = amg_context_ep(context, to->route);
     struct ack *ack = amg_mem_zalloc(sizeof(*ack));
-    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
     hg_return_t rc = HG_NOMEM;
-    char text[256];
 
     if (ack == NULL)
-        goto give_up;
-    amg_header_write_request(head, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
-    amg_rpc_seal(context->cls, head, 0);
+        return HG_NOMEM;
     ack->op.step = ack_sent;
     ack->context = context;
     amg_context_enter(context);
     rc = ep->transport->msg.send_ack(ep,
-        (struct amg_target){to->peer, target_context}, head, AMG_HEADER_LEN,
-        &ack->op);
+        (struct amg_target){to->peer, target_context}, words, len, &ack->op);
     if (rc == HG_SUCCESS) {
         amg_context_posted(context, to->route);
-        return;
+        return HG_SUCCESS;
     }
     amg_context_leave(context);
     amg_mem_free(ack);
+    return rc;
+}
 
-give_up:
-    AMG_LOG_ERROR("rpc",
-        "%s cannot be told that its long reply 0x%" PRIx64
-        " was pulled (%s); it keeps the reply until its context ends",
-        amg_addr_text(to, text, sizeof(text)), token, HG_Error_to_string(rc));
+void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, uint64_t token)
+{
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
+    hg_return_t rc = HG_SUCCESS;
+    char text[256];
+
+    amg_header_write_request(head, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY, token);
+    amg_rpc_seal(context->cls, head, 0);
+    rc = head_send(context, to, target_context, head, AMG_HEADER_LEN);
+    if (rc != HG_SUCCESS)
+        AMG_LOG_ERROR("rpc",
+            "%s cannot be told that its long reply 0x%" PRIx64
+            " was pulled (%s); it keeps the reply until its context ends",
+            amg_addr_text(to, text, sizeof(text)), token,
+            HG_Error_to_string(rc));
+}
+
+void amg_control_send(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, enum amg_control kind, const void *bytes)
+{
+    uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
+
+    amg_header_write_request(
+        head, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY | AMG_HEADER_CONTROL, kind);
+    memcpy((char *)head + AMG_HEADER_LEN, bytes, AMG_CONTROL_LEN);
+    amg_header_complete(head, AMG_CONTROL_LEN,
+        amg_rpc_class_of(context->cls)->checksum_level != HG_CHECKSUM_NONE);
+    (void)head_send(
+        context, to, target_context, head, AMG_HEADER_LEN + AMG_CONTROL_LEN);
 }

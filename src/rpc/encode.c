@@ -352,6 +352,44 @@ fini:
     return rc;
 }
 
+hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
+    void *user, struct amg_args *args, uint64_t *short_args)
+{
+    hg_class_t *cls = handle->info.hg_class;
+    hg_proc_cb_t proc_cb =
+        is_reply ? handle->rpc->out_proc : handle->rpc->in_proc;
+    uint64_t room[64];
+    struct hg_proc proc;
+    hg_return_t rc = HG_SUCCESS;
+
+    args->data = short_args;
+    args->len = 0;
+    if (proc_cb == NULL || user == NULL)
+        return HG_SUCCESS;
+    amg_proc_init(&proc, cls, room, sizeof(room), HG_ENCODE);
+    proc.handle = handle;
+    proc.flags = cls->plan.no_bulk_eager ? 0 : HG_PROC_BULK_EAGER;
+    rc = proc_cb(&proc, user);
+    args->len = amg_proc_used(&proc);
+    if (rc != HG_SUCCESS) {
+        AMG_LOG_ERROR("rpc",
+            "the proc of RPC id 0x%llx could not encode its arguments",
+            (unsigned long long)handle->info.id);
+    } else if (proc.extra != NULL) {
+        args->extra = proc.extra;
+        args->data = args->extra;
+        proc.extra_is_taken = true;
+    } else if (short_args != NULL && args->len <= AMG_SHORT_LEN) {
+        memcpy(short_args, room, args->len);
+    } else if ((args->extra = amg_mem_alloc(args->len)) == NULL) {
+        rc = HG_NOMEM;
+    } else {
+        args->data = memcpy(args->extra, room, args->len);
+    }
+    amg_proc_fini(&proc);
+    return rc;
+}
+
 hg_return_t amg_rpc_take(struct amg_args *args, void *message, uint64_t len,
     const struct amg_header *header)
 {

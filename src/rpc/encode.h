@@ -174,6 +174,12 @@ static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
     return HG_SUCCESS;
 }
 
+/* Encodes `user`, as input or output, into memory apart from a message: heap
+ * memory that `args` then owns, or, if that is not NULL and long enough,
+ * `short_args` of AMG_SHORT_LEN bytes. */
+hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
+    void *user, struct amg_args *args, uint64_t *short_args);
+
 /* Appends a checksum of the `len` bytes at `args`, which are the arguments, or
  * the descriptor of exposed arguments. */
 void amg_rpc_sum(void *args, uint32_t len);

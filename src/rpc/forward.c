@@ -148,11 +148,33 @@ static void forward_step(struct amg_op *op)
     forward_end_from(handle, AMG_HANDLE_POSTED, HG_SUCCESS);
 }
 
-/* May the handle be sent? If so, moves a handle in DONE to IDLE. */
-static hg_return_t forward_check(struct hg_handle *handle)
+/* Moves a handle in DONE to IDLE. HG_BUSY: the handle is in flight. */
+static AMG_INLINE hg_return_t forward_renew(struct hg_handle *handle)
 {
     enum amg_handle_state state = amg_handle_state(handle);
 
+    if (state == AMG_HANDLE_IDLE)
+        return HG_SUCCESS;
+    if (state != AMG_HANDLE_DONE) {
+        AMG_LOG_ERROR("rpc",
+            "handle %p is still in flight; it may be sent again after its "
+            "callback ran",
+            (void *)handle);
+        return HG_BUSY;
+    }
+    amg_handle_release_args(handle);
+    amg_handle_move_state(handle, AMG_HANDLE_DONE, AMG_HANDLE_IDLE);
+    return HG_SUCCESS;
+}
+
+hg_return_t amg_forward_renew(struct hg_handle *handle)
+{
+    return forward_renew(handle);
+}
+
+/* May the handle be sent? */
+static hg_return_t forward_check(struct hg_handle *handle)
+{
     if (!AMG_CONTRACT_OF("HG_Forward", !handle->is_incoming,
             "handle %p is of an incoming call; only a handle of HG_Create() "
             "can be forwarded",
@@ -166,18 +188,7 @@ static hg_return_t forward_check(struct hg_handle *handle)
             "HG_Forward(): the handle names no RPC; HG_Reset() gives it one");
         return HG_FAULT;
     }
-    if (state == AMG_HANDLE_IDLE)
-        return HG_SUCCESS;
-    if (state != AMG_HANDLE_DONE) {
-        AMG_LOG_ERROR("rpc",
-            "handle %p is still in flight; it may be sent again after its "
-            "callback ran",
-            (void *)handle);
-        return HG_BUSY;
-    }
-    amg_handle_release_args(handle);
-    amg_handle_move_state(handle, AMG_HANDLE_DONE, AMG_HANDLE_IDLE);
-    return HG_SUCCESS;
+    return forward_renew(handle);
 }
 
 /* Is there nothing to encode but the plain head? */
@@ -249,6 +260,8 @@ AMG_NOINLINE static hg_return_t forward_any(
         return rc;
     if (handle->is_one_way)
         message->flags |= AMG_HEADER_ONE_WAY;
+    if (!AMG_LIKELY(!handle->is_group))
+        message->flags |= AMG_HEADER_GROUP;
     if (AMG_LIKELY(message->buf == NULL)) {
         if (!AMG_LIKELY(handle->addr.route != AMG_ROUTE_SELF) &&
             loop_may(handle) && amg_serve_to_self(handle, &message->now[2])) {
@@ -331,6 +344,35 @@ hg_return_t HG_Forward(
     return rc;
 }
 
+hg_return_t amg_forward_hidden(struct hg_handle *handle,
+    void (*run)(struct amg_cq_entry *), void *in_struct)
+{
+    hg_context_t *context = handle->info.context;
+    struct amg_ep *ep = amg_handle_ep(handle);
+    hg_return_t rc = HG_SUCCESS;
+
+    handle->is_one_way = false;
+    atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
+    handle->entry.run = run;
+    handle->op.step = forward_step;
+    handle->op.data = NULL;
+    amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
+    if (!amg_refs_take_spare(&handle->spare))
+        spare_make(handle);
+    amg_context_enter(context);
+    rc = forward_any(handle, ep, in_struct);
+    if (rc == HG_SUCCESS) {
+        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
+        amg_context_posted(context, handle->addr.route);
+        return HG_SUCCESS;
+    }
+    amg_handle_release_args(handle);
+    amg_handle_set_state(handle, AMG_HANDLE_IDLE);
+    amg_context_leave(context);
+    amg_handle_unref(handle);
+    return rc;
+}
+
 /* Cancels the pull of a long reply, if one is in flight. */
 static void fetch_cancel(struct hg_handle *handle)
 {
@@ -344,10 +386,22 @@ static void fetch_cancel(struct hg_handle *handle)
     amg_lock_unlock(&context->rpc->lock);
 }
 
+void amg_forward_cancel(struct hg_handle *handle)
+{
+    struct amg_ep *ep = amg_handle_ep(handle);
+    enum amg_handle_state state = amg_handle_state(handle);
+
+    if (state != AMG_HANDLE_POSTED && state != AMG_HANDLE_FETCHING)
+        return; /* nothing in flight: no effect */
+    /* Cancels request and pull, because the state may change meanwhile. */
+    atomic_store_explicit(&handle->is_cancelled, true, memory_order_relaxed);
+    ep->transport->ep.cancel(ep, &handle->op);
+    fetch_cancel(handle);
+    amg_context_posted(handle->info.context, handle->addr.route);
+}
+
 hg_return_t HG_Cancel(hg_handle_t handle)
 {
-    struct amg_ep *ep = NULL;
-
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal();
     if (handle->is_incoming) {
@@ -359,23 +413,13 @@ hg_return_t HG_Cancel(hg_handle_t handle)
             amg_respond_cancel(handle);
         return HG_SUCCESS;
     }
+    if (amg_rpc_class_of(handle->info.hg_class)->group_ops->cancel(handle))
+        return HG_SUCCESS;
     if (handle->addr.peer != NULL && amg_addr_is_self(&handle->addr)) {
         AMG_LOG_ERROR(
             "rpc", "HG_Cancel(): a call to oneself cannot be canceled");
         return HG_OPNOTSUPPORTED;
     }
-    switch (amg_handle_state(handle)) {
-    case AMG_HANDLE_POSTED:
-    case AMG_HANDLE_FETCHING:
-        /* Cancels request and pull, because the state may change meanwhile. */
-        atomic_store_explicit(
-            &handle->is_cancelled, true, memory_order_relaxed);
-        ep = amg_handle_ep(handle);
-        ep->transport->ep.cancel(ep, &handle->op);
-        fetch_cancel(handle);
-        amg_context_posted(handle->info.context, handle->addr.route);
-        return HG_SUCCESS;
-    default:
-        return HG_SUCCESS; /* nothing in flight: no effect */
-    }
+    amg_forward_cancel(handle);
+    return HG_SUCCESS;
 }

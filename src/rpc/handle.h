@@ -130,6 +130,10 @@ struct hg_handle {
     bool is_shared;      /* target: the message has several calls; kept[0] of
                           * `arrival` counts handles that use the message */
     bool has_reply;      /* origin: op.data must be released */
+    bool is_group;       /* of an edge, or `own`, of a call to a group; cleared
+                          * before the handle is dropped */
+    bool has_names;      /* origin: of ranks that failed in a call to a group, in
+                          * out.extra */
     /* Set by HG_Cancel(), read by steps of operations. A mere flag: relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* result of the call, or of the answer */
@@ -140,7 +144,9 @@ struct hg_handle {
     /* Target: the request, until released; NULL in a looped call. */
     struct amg_arrival *arrival;
     struct amg_looped looped;
-    struct hg_op_id *fetch; /* pull in flight; under context->rpc->lock */
+    struct hg_op_id *fetch;       /* pull in flight; under context->rpc->lock */
+    struct amg_group_call *group; /* origin: call to a group whose callback has
+                                   * not begun; under the lock of groups */
     /* Target: on a list of context->rpc: in ACK_WAIT on `ack_waits`, earlier
      * perhaps on `early`, `pulls.waiting` (rpc/order.c) or `unanswered`. */
     struct amg_link link;
@@ -457,6 +463,33 @@ static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
     amg_counters_add(&origin->info.context->counters, AMG_COUNT_REPLIES_CAME);
     origin->op.step(&origin->op);
 }
+
+/* Calls to groups (group.h) use these functions of calls: */
+
+/* Is the handle idle, or has its call ended? Then frees the answer. HG_BUSY. */
+hg_return_t amg_forward_renew(struct hg_handle *handle);
+/* HG_Forward() of a handle of the library, whose `run` runs in progress. */
+hg_return_t amg_forward_hidden(struct hg_handle *handle,
+    void (*run)(struct amg_cq_entry *), void *in_struct);
+/* Cancels the call of a handle that may be in flight. */
+void amg_forward_cancel(struct hg_handle *handle);
+/* Queues a call without a message for its handler. The answer goes to `origin`,
+ * in whose `addr` and `info` the caller and the RPC are. The input is copied,
+ * or with `may_take` its memory is moved. `run` runs in HG_Trigger(). False: no
+ * memory. */
+bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
+    struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *));
+/* Runs the handler of a call: `run` of calls in general. */
+void amg_serve_run(struct amg_cq_entry *entry);
+/* Answers a call in WAITING with a code in place of its handler. */
+void amg_respond_instead(struct hg_handle *handle, hg_return_t ret);
+
+/* Kinds of control messages: the id of AMG_HEADER_CONTROL. */
+enum amg_control { AMG_CONTROL_SETTLE };
+enum { AMG_CONTROL_LEN = 16 }; /* bytes of their contents */
+/* Sends a control message of the library; without memory it is lost. */
+void amg_control_send(hg_context_t *context, const struct hg_addr *to,
+    uint8_t target_context, enum amg_control kind, const void *bytes);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(

@@ -157,7 +157,9 @@ static void line_leave(struct hg_handle *handle, bool is_refused)
     struct line *line = NULL;
 
     if (!handle->entry.is_fetching) { /* the entry stands in no line */
-        if (!is_refused)
+        if (!is_refused && handle->is_group)
+            handle->entry.run(&handle->entry);
+        else if (!is_refused)
             amg_context_queue(context, &handle->entry);
         return;
     }
@@ -233,7 +235,8 @@ bool amg_pulls_add(struct hg_handle *handle)
 
     amg_context_enter(context); /* until the pull has started */
     amg_lock_lock(&context->rpc->lock);
-    is_added = line_join_locked(handle);
+    handle->entry.is_fetching = false;
+    is_added = handle->is_group || line_join_locked(handle);
     if (is_added) {
         amg_list_push(&context->rpc->pulls.waiting, &handle->link);
         pulls_start_locked(context);
@@ -260,6 +263,7 @@ static void pull_refuse(
 {
     AMG_ASSERT(amg_handle_state(handle) == AMG_HANDLE_PULLING);
     line_leave(handle, true);
+    handle->is_group = false; /* the pooled handle serves any call next */
     amg_respond_refuse(handle, ret, why);
 }
 

@@ -29,6 +29,7 @@ static void rpc_class_free(hg_class_t *cls)
     struct amg_link *link = NULL;
 
     amg_diag_end(cls);
+    rpcs->group_ops->fini(rpcs);
     amg_map_fini(&rpcs->rpcs, NULL);
     amg_map_fini(&rpcs->gone, NULL);
     amg_pool_each(&rpcs->handles, rpcs->handle_ops->fini);
@@ -37,6 +38,7 @@ static void rpc_class_free(hg_class_t *cls)
         struct amg_rpc *rpc = amg_container_of(link, struct amg_rpc, link);
 
         rpc_drop_data(rpc);
+        amg_mem_free(rpc->reduce);
         amg_mem_free(rpc);
     }
     amg_pool_fini(&rpcs->handles);

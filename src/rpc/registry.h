@@ -33,6 +33,7 @@ struct amg_rpc {
      * relaxed. */
     atomic_bool in_was_short;
     atomic_bool out_was_short;
+    struct amg_group_reduce *reduce; /* of its outputs in groups, or NULL */
 };
 
 enum { AMG_RPC_RECENT = 64 };
@@ -43,6 +44,22 @@ struct amg_rpc_handle_ops {
     void (*fini)(void *object); /* for each pooled handle, at the end */
     /* Called after an RPC was registered: serves requests that wait for it. */
     void (*registered)(hg_class_t *cls, hg_id_t id);
+};
+
+struct amg_rpc_class;
+
+/* Functions of calls to groups that calls in general use. Constant. */
+struct amg_group_ops {
+    /* A request of a call to a group has come in; nothing was done with it. */
+    void (*arrived)(hg_handle_t up);
+    /* A control message has come in that settles a call. */
+    void (*told)(hg_context_t *context, const void *bytes);
+    /* HG_Cancel() of a call to a group. False: the handle's call is no such. */
+    bool (*cancel)(hg_handle_t handle);
+    /* Ends the calls of a context whose time is over; AMG_CONTEXT_NEVER: all,
+     * as the context ends. */
+    void (*look)(hg_context_t *context, uint64_t now_ns);
+    void (*fini)(struct amg_rpc_class *rpcs);
 };
 
 /* The RPC layer's part of a class. */
@@ -72,6 +89,8 @@ struct amg_rpc_class {
     atomic_uint_fast64_t next_token;
     atomic_bool
         has_logged_unknown_ack; /* an ACK with an unknown token was logged */
+    const struct amg_group_ops *group_ops;
+    struct amg_groups *groups; /* calls to groups */
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of

@@ -487,21 +487,46 @@ static hg_return_t looped_move(
     return HG_SUCCESS;
 }
 
-/* Gives an encoded answer to the origin of a looped call. */
-AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
-    const struct amg_message *message, bool has_callback)
+/* Encodes the answer of a looped call into the handle of its origin. */
+static hg_return_t looped_encode(struct hg_handle *handle, void *out_struct)
 {
-    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
     struct hg_handle *origin = handle->looped.origin;
+    struct amg_encoding encoding;
+    struct amg_message *message = &encoding.message;
     hg_return_t rc = HG_SUCCESS;
 
+    if (origin->is_group) /* the address is that of the call's root */
+        return amg_rpc_encode_apart(
+            handle, true, out_struct, &origin->out, origin->looped.short_args);
+    rc = amg_rpc_encode(&encoding, handle, true, out_struct, true);
+    if (rc != HG_SUCCESS)
+        return rc;
     if (AMG_LIKELY(message->buf == NULL))
         amg_loop_bring(origin, &origin->out, &message->now[2]);
     else
         rc = looped_move(handle, message);
+    origin->out.len = handle->out.len;
+    if (AMG_LIKELY(rc == HG_SUCCESS))
+        return HG_SUCCESS;
+    amg_args_release(&handle->out);
+    amg_rpc_put_buf(handle, message);
+    return rc;
+}
+
+/* Gives an answer to the origin of a looped call. */
+AMG_NOINLINE static hg_return_t respond_looped(
+    struct hg_handle *handle, void *out_struct, bool *is_over)
+{
+    bool has_callback = handle->callback != NULL && is_over == NULL;
+    bool is_claimed = amg_refs_spare(&handle->spare) == 0;
+    hg_return_t rc = looped_encode(handle, out_struct);
+
     if (rc != HG_SUCCESS)
         return rc;
-    origin->out.len = handle->out.len;
+    handle->entry.run = respond_run;
+    handle->entry.is_incoming = amg_role.is_serving;
+    if (is_over != NULL)
+        *is_over = true;
     amg_loop_end(handle, HG_SUCCESS);
     if (AMG_LIKELY(!has_callback)) {
         respond_left(handle, is_claimed);
@@ -513,8 +538,9 @@ AMG_NOINLINE static hg_return_t respond_looped(struct hg_handle *handle,
     return HG_SUCCESS;
 }
 
-/* Encodes any answer and sends it. With `is_over`, if the call is looped or the
- * driver's own reply_now() has sent the answer: sets `*is_over`; no callback
+/* Encodes any answer and sends it. With `is_over`, and a driver whose own
+ * reply_now() says that the answer has left, sends the answer like one without
+ * a callback: then `*is_over` is set, as for each looped call, and no callback
  * follows. */
 AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     struct amg_ep *ep, void *out_struct, bool *is_over)
@@ -522,22 +548,17 @@ AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     struct amg_encoding encoding;
     struct amg_message *message = &encoding.message;
     bool may_go_now =
-        handle->callback == NULL || handle->looped.origin != NULL ||
+        handle->callback == NULL ||
         (is_over != NULL && ep->transport->msg.reply_now != amg_reply_by_buf);
-    hg_return_t rc =
-        amg_rpc_encode(&encoding, handle, true, out_struct, may_go_now);
+    hg_return_t rc = HG_SUCCESS;
 
+    if (!AMG_LIKELY(handle->looped.origin == NULL))
+        return respond_looped(handle, out_struct, is_over);
+    rc = amg_rpc_encode(&encoding, handle, true, out_struct, may_go_now);
     if (!AMG_LIKELY(rc == HG_SUCCESS))
         return rc;
     handle->entry.run = respond_run;
     handle->entry.is_incoming = amg_role.is_serving;
-    if (!AMG_LIKELY(handle->looped.origin == NULL)) {
-        rc = respond_looped(
-            handle, message, handle->callback != NULL && is_over == NULL);
-        if (is_over != NULL)
-            *is_over = rc == HG_SUCCESS;
-        goto check;
-    }
     if (AMG_LIKELY(message->buf == NULL)) {
         if (AMG_LIKELY(respond_now(handle, ep, message->now, message->len))) {
             if (is_over != NULL)
@@ -550,8 +571,6 @@ AMG_NOINLINE static hg_return_t respond_any(struct hg_handle *handle,
     }
     handle->token = 0;
     rc = respond_post(handle, message);
-
-check:
     if (!AMG_LIKELY(rc == HG_SUCCESS)) {
         amg_args_release(&handle->out);
         amg_rpc_put_buf(handle, message);

@@ -104,13 +104,16 @@ static void early_look(hg_context_t *context)
 /* Frees the room of long arguments, as their handler begins. */
 AMG_NOINLINE static void long_begin(struct hg_handle *handle)
 {
-    if (handle->arrival->is_long)
+    if (handle->arrival != NULL && handle->arrival->is_long) {
         amg_arrival_begin(handle->arrival, amg_handle_ep(handle)->held);
-    else
-        amg_pulls_end(handle);
+        return;
+    }
+    amg_pulls_end(handle);
+    if (handle->arrival == NULL) /* of a call to a group */
+        handle->looped.origin->is_long = false;
 }
 
-static void serve_run(struct amg_cq_entry *entry)
+void amg_serve_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
 
@@ -143,7 +146,8 @@ static void serve_known(struct hg_handle *handle)
     } else if (handle->rpc->callback == NULL) {
         amg_respond_refuse(
             handle, HG_INVALID_ARG, "the RPC has no callback here");
-    } else if (handle->is_long && !handle->arrival->is_long) {
+    } else if (handle->is_long && handle->arrival != NULL &&
+               !handle->arrival->is_long) {
         amg_handle_set_state(handle, AMG_HANDLE_PULLING);
         handle->pull_len = amg_overflow_len(&handle->in);
         if (!amg_pulls_add(handle))
@@ -189,6 +193,8 @@ static void serve_request(
         amg_respond_refuse(handle, HG_PROTOCOL_ERROR,
             "the length of the user's header is not what "
             "HG_Class_set_input_offset() set here");
+    else if ((header->flags & AMG_HEADER_GROUP) != 0)
+        rpcs->group_ops->arrived(handle);
     else
         serve_created(handle);
 }
@@ -251,6 +257,18 @@ static void serve_late_reply(
     ep->transport->msg.release(ep, arrival);
 }
 
+/* Handles a control message of the library. */
+static void control_take(
+    const struct hg_handle *handle, const struct amg_header *header)
+{
+    const char *bytes = (const char *)handle->arrival->data + AMG_HEADER_LEN;
+
+    if (handle->arrival->is_one_way && header->user_len == AMG_CONTROL_LEN &&
+        header->id == AMG_CONTROL_SETTLE)
+        amg_rpc_class_of(handle->info.hg_class)
+            ->group_ops->told(handle->info.context, bytes);
+}
+
 /* Handles a message that is_plain() does not accept, except late replies and
  * requests of records. */
 AMG_NOINLINE static void serve_any(struct hg_handle *handle)
@@ -282,7 +300,9 @@ AMG_NOINLINE static void serve_any(struct hg_handle *handle)
             serve_request(handle, &header);
         return;
     }
-    if (arrival->is_one_way)
+    if ((header.flags & AMG_HEADER_CONTROL) != 0)
+        control_take(handle, &header);
+    else if (arrival->is_one_way)
         amg_respond_take_ack(context, &handle->addr, header.id);
     else
         amg_respond_to_probe(handle);
@@ -321,7 +341,7 @@ static AMG_INLINE struct hg_handle *incoming_make(
         return NULL;
     handle->on_unanswered_end = amg_respond_for_user;
     handle->info.addr = &handle->addr;
-    handle->entry.run = serve_run;
+    handle->entry.run = amg_serve_run;
     handle->entry.is_incoming = true;
     handle->rpc = rpc;
     return handle;
@@ -349,6 +369,50 @@ bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input)
         serve_queue(target);
     else
         serve_created(target);
+    return true;
+}
+
+bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
+    struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *))
+{
+    hg_context_t *context = origin->info.context;
+    struct hg_handle *target = incoming_make(context, NULL);
+    void *copy = NULL;
+
+    if (target == NULL)
+        return false;
+    if (in->len > AMG_SHORT_LEN && !(may_take && in->extra != NULL)) {
+        copy = amg_mem_alloc(in->len);
+        if (copy == NULL) {
+            amg_handle_set_state(target, AMG_HANDLE_ANSWERED);
+            amg_handle_unref(target);
+            return false;
+        }
+        memcpy(copy, in->data, in->len);
+    }
+    target->entry.run = run;
+    target->info.context_id = from_context;
+    target->info.id = origin->info.id;
+    amg_addr_init_copy(&origin->addr, &target->addr);
+    target->is_long = origin->is_long;
+    target->pull_len = origin->pull_len;
+    target->is_one_way = false;
+    target->looped.origin = origin;
+    target->in.len = in->len;
+    if (in->len <= AMG_SHORT_LEN) {
+        target->in.data = target->looped.short_args;
+        if (in->len > 0)
+            memcpy(target->looped.short_args, in->data, in->len);
+    } else {
+        target->in.extra = copy != NULL ? copy : in->extra;
+        target->in.extra_bulk = copy != NULL ? NULL : in->extra_bulk;
+        target->in.data = target->in.extra;
+        if (copy == NULL)
+            *in = (struct amg_args){.data = NULL};
+    }
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
+    amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
+    serve_created(target);
     return true;
 }
 
@@ -678,10 +742,12 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     early_look(context);
     amg_unanswered_look(context, now_ns);
     amg_respond_look(context, now_ns);
+    amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
 }
 
 void amg_serve_end(hg_context_t *context)
 {
+    amg_rpc_class_of(context->cls)->group_ops->look(context, AMG_CONTEXT_NEVER);
     early_serve(context, 0);
     amg_pulls_refuse(context);
     amg_unanswered_look(context, AMG_CONTEXT_NEVER);

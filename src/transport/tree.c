@@ -148,11 +148,10 @@ struct amg_tree_part amg_tree_find(const struct amg_tree *tree,
 
 unsigned amg_tree_height(const struct amg_tree *tree, struct amg_tree_part part)
 {
-    uint32_t low = node_of(tree, amg_tree_rank(tree, part.first));
-    uint32_t last = amg_tree_rank(tree, part.first + part.count - 1);
+    struct amg_tree_walk walk = amg_tree_walk_begin(tree, part, 0, 0);
     unsigned height = 0;
 
-    for (uint32_t nodes = node_of(tree, last) - low + 1; nodes > 1; nodes /= 2)
+    for (uint32_t nodes = walk.high - walk.low + 1; nodes > 1; nodes /= 2)
         height++;
     if (tree->node_size > 0 && part.count > tree->node_size)
         part.count = tree->node_size;

@@ -81,6 +81,63 @@ void amg_mpi_calls_unlock(const struct amg_domain *base)
     amg_mpi_comm_unlock(&amg_mpi_domain_of(base)->comm);
 }
 
+/* For errors of calls without a communicator, MPI calls the error handlers of
+ * MPI_COMM_WORLD and MPI_COMM_SELF: the first before MPI-4, the second from
+ * MPI-4 on. A process that has started MPI by sessions only has neither. */
+
+enum { HANDLERS = 2 };
+
+/* The program's error handlers: the first thread that puts the handlers aside
+ * saves them, and the last thread that puts them back restores them. */
+static struct {
+    struct amg_lock lock; /* guards `users` and `theirs` */
+    unsigned users;
+    MPI_Errhandler theirs[HANDLERS];
+} aside;
+
+static MPI_Comm handler_comm(unsigned i)
+{
+    return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
+}
+
+static bool has_world(void)
+{
+    int flag = 0;
+
+    MPI_Initialized(&flag);
+    return flag != 0;
+}
+
+void amg_mpi_handlers_put_aside(void)
+{
+    unsigned i = 0;
+
+    if (!has_world())
+        return;
+    amg_lock_lock(&aside.lock);
+    for (; aside.users == 0 && i < HANDLERS; i++) {
+        MPI_Comm_get_errhandler(handler_comm(i), &aside.theirs[i]);
+        MPI_Comm_set_errhandler(handler_comm(i), MPI_ERRORS_RETURN);
+    }
+    aside.users++;
+    amg_lock_unlock(&aside.lock);
+}
+
+void amg_mpi_handlers_put_back(void)
+{
+    unsigned i = 0;
+
+    if (!has_world())
+        return;
+    amg_lock_lock(&aside.lock);
+    aside.users--;
+    for (; aside.users == 0 && i < HANDLERS; i++) {
+        MPI_Comm_set_errhandler(handler_comm(i), aside.theirs[i]);
+        MPI_Errhandler_free(&aside.theirs[i]);
+    }
+    amg_lock_unlock(&aside.lock);
+}
+
 static hg_return_t barrier_begin_locked(struct amg_mpi_domain *domain)
 {
     struct amg_mpi_barrier *barrier = &domain->barrier;

@@ -41,6 +41,10 @@ MPI_Comm amg_mpi_comm(const struct amg_domain *domain);
  * do not unlock. */
 hg_return_t amg_mpi_calls_lock(const struct amg_domain *domain);
 void amg_mpi_calls_unlock(const struct amg_domain *domain);
+/* Between lock and unlock: until the handlers are back, an error of a call that
+ * names no communicator runs no error handler of the program. */
+void amg_mpi_handlers_put_aside(void);
+void amg_mpi_handlers_put_back(void);
 
 /* A barrier of all ranks of the domain. begin() enters a barrier, or resumes
  * the pending one whose caller stopped waiting; look() tests whether all ranks

@@ -126,69 +126,6 @@ static void comm_serve_turn(
     }
 }
 
-/* A failed request must not run an error handler of the program. MPI_Testall
- * does not call the handler of the request's communicator, which is not known
- * here, but leaves the error in the status. MPI may call the handlers of
- * MPI_COMM_WORLD and MPI_COMM_SELF instead: these are replaced meanwhile. */
-
-enum { HANDLERS = 2 };
-
-/* The program's error handlers: the first thread that enters MPI_Testall saves
- * them, the last thread that leaves MPI_Testall restores them. */
-static struct {
-    struct amg_lock lock; /* guards `users` and `theirs` */
-    unsigned users;
-    MPI_Errhandler theirs[HANDLERS];
-} aside;
-
-/* Communicators whose handlers MPI calls for errors without a communicator:
- * MPI_COMM_WORLD before MPI-4, MPI_COMM_SELF from MPI-4 on. */
-static MPI_Comm handler_comm(unsigned i)
-{
-    return i == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
-}
-
-static void handlers_put_aside(void)
-{
-    unsigned i = 0;
-
-    amg_lock_lock(&aside.lock);
-    for (; aside.users == 0 && i < HANDLERS; i++) {
-        MPI_Comm_get_errhandler(handler_comm(i), &aside.theirs[i]);
-        MPI_Comm_set_errhandler(handler_comm(i), MPI_ERRORS_RETURN);
-    }
-    aside.users++;
-    amg_lock_unlock(&aside.lock);
-}
-
-static void handlers_put_back(void)
-{
-    unsigned i = 0;
-
-    amg_lock_lock(&aside.lock);
-    aside.users--;
-    for (; aside.users == 0 && i < HANDLERS; i++) {
-        MPI_Comm_set_errhandler(handler_comm(i), aside.theirs[i]);
-        MPI_Errhandler_free(&aside.theirs[i]);
-    }
-    amg_lock_unlock(&aside.lock);
-}
-
-/* Calls MPI_Testall once; writes the status if the request has ended. */
-static int request_look(MPI_Request *request, int *ret_flag, MPI_Status *status)
-{
-    int has_world = 0;
-    int rc = MPI_SUCCESS;
-
-    MPI_Initialized(&has_world); /* false if MPI was started by sessions only */
-    if (has_world)
-        handlers_put_aside();
-    rc = MPI_Testall(1, request, ret_flag, status);
-    if (has_world)
-        handlers_put_back();
-    return rc;
-}
-
 /* Tests the request. HG_AGAIN: not ended yet. HG_NA_ERROR: failed, logged. */
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
@@ -203,7 +140,11 @@ static hg_return_t request_test(
     if (rc != HG_SUCCESS)
         return rc;
     ended.MPI_ERROR = MPI_SUCCESS;
-    err = request_look(request, &flag, &ended);
+    /* MPI_Testall leaves the error of a request in the status, and does not
+     * call the error handler of the request's communicator. */
+    amg_mpi_handlers_put_aside();
+    err = MPI_Testall(1, request, &flag, &ended);
+    amg_mpi_handlers_put_back();
     amg_mpi_calls_unlock(domain);
     if (err == MPI_SUCCESS && !flag)
         return HG_AGAIN;

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "amalgam_group.h"
 #include "amalgam_oneway.h"
 #include "amalgam_progress.h"
 #include "amalgam_state.h"
@@ -284,6 +285,34 @@ HG_PUBLIC hg_return_t amalgam_free(hg_class_t *hg_class, void *ptr);
  */
 HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
     MPI_Count count, MPI_Datatype type, hg_uint8_t flags, hg_bulk_t *handle);
+
+/**
+ * Make a group of ranks from a group of MPI.
+ *
+ * As amalgam_group_create_ranks() with the ranks that the processes have in the
+ * class.
+ *
+ * @param hg_class   [in]   a class over MPI
+ * @param mpi_group  [in]   its processes are of the class's communicator;
+ *                          MPI_GROUP_EMPTY makes an empty group
+ * @param group      [out]
+ * @return HG_SUCCESS or an error
+ * Owns:      `mpi_group` stays the caller's; the caller owns `group`;
+ *            amalgam_group_free() frees it.
+ * Errors:    HG_INVALID_ARG     hg_class or group is NULL, or mpi_group is
+ *                               MPI_GROUP_NULL
+ *            HG_ADDRNOTAVAIL    a process is not in the class's communicator
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
+ *                               not call MPI
+ *            HG_NOMEM           no memory
+ *            HG_NA_ERROR        MPI failed
+ *            The program's MPI error handlers are called for none of these.
+ * Threads:   a thread that may call MPI. Sends nothing, and does not wait.
+ * Undefined: nothing.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_group_create(
+    hg_class_t *hg_class, MPI_Group mpi_group, amalgam_group_t *group);
 
 /**
  * Test whether an MPI request has completed, and serve incoming calls.

@@ -315,6 +315,42 @@ HG_PUBLIC hg_return_t amalgam_group_create(
     hg_class_t *hg_class, MPI_Group mpi_group, amalgam_group_t *group);
 
 /**
+ * Fold outputs of an RPC by an operation of MPI in calls to groups.
+ *
+ * As amalgam_register_reduce(): the output struct is `count` elements of
+ * `type`, such as a double for MPI_DOUBLE, or the struct {double value; int
+ * place;} for MPI_DOUBLE_INT and MPI_MAXLOC. The RPC's own proc codes the
+ * struct. An operation that is not commutative (MPI_Op_commutative()) folds in
+ * ascending order of the ranks. Also for RPCs of Margo.
+ *
+ * @param hg_class  [in]  a class over MPI
+ * @param id        [in]  a registered RPC
+ * @param op        [in]  predefined, or of MPI_Op_create(). A function of the
+ *                        program must not call this library or send messages
+ * @param type      [in]  committed; each element lies within its extent
+ * @param count     [in]  elements, above 0
+ * @return HG_SUCCESS or an error
+ * Owns:      `op` and `type` must live as long as calls may fold.
+ * Errors:    HG_INVALID_ARG     hg_class is NULL, `count` is below 1, MPI does
+ *                               not allow `op` for `type`, either is null or
+ *                               freed (where MPI notices), or `type` is not
+ *                               committed, or reaches beyond its extent
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
+ *                               not call MPI
+ *            HG_NOENTRY         the RPC is not registered here
+ *            HG_NOMEM           no memory
+ *            The program's MPI error handlers are called for none of these.
+ *            Outputs are folded where handlers run: if that is a thread that
+ *            may not call MPI, the call to the group ends with
+ *            HG_OPNOTSUPPORTED.
+ * Threads:   a thread that may call MPI. Sends nothing, and does not wait.
+ * Undefined: called while calls of the RPC to groups are under way.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_register_reduce_op(
+    hg_class_t *hg_class, hg_id_t id, MPI_Op op, MPI_Datatype type, int count);
+
+/**
  * Test whether an MPI request has completed, and serve incoming calls.
  *
  * Makes progress on all contexts of the class, runs callbacks that are due, as

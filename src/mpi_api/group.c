@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of ranks from groups of MPI. */
+/* Groups of ranks from groups of MPI, and reductions by operations of MPI. */
 #include "amalgam.h"
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/class.h"
+#include "mpi_api/layout.h"
 #include "mpi_backend/mpi_public.h"
+#include "rpc/group.h"
 
 enum { TRANSLATE_MAX = 1024 }; /* ranks that MPI translates at a time */
 
@@ -108,4 +109,82 @@ hg_return_t amalgam_group_create(
         rc = amalgam_group_create_ranks(hg_class, ranks, (size_t)count, group);
     amg_mem_free(ranks);
     return rc;
+}
+
+/* A reduction by MPI; a copy is with the RPC. */
+struct operation {
+    const struct amg_domain *domain;
+    MPI_Op op;
+    MPI_Datatype type;
+    int count;
+};
+
+static hg_return_t operation_fold(
+    const void *from_out, void *inout_out, void *arg)
+{
+    const struct operation *operation = arg;
+    int err = MPI_SUCCESS;
+    hg_return_t rc = amg_mpi_calls_lock(operation->domain);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    err = MPI_Reduce_local(
+        from_out, inout_out, operation->count, operation->type, operation->op);
+    amg_mpi_calls_unlock(operation->domain);
+    return err == MPI_SUCCESS ? HG_SUCCESS : HG_NA_ERROR;
+}
+
+/* Has MPI check operation and type, by a reduction of no elements, and sets
+ * length and flags of the reduction. */
+static hg_return_t operation_check(
+    const struct operation *operation, struct amg_group_reduce *reduce)
+{
+    MPI_Aint extent = 0;
+    MPI_Aint low = 0;
+    MPI_Aint len = 0;
+    int is_commutative = 0;
+    char none[2] = "";
+    int err =
+        MPI_Reduce_local(&none[0], &none[1], 0, operation->type, operation->op);
+
+    if (err != MPI_SUCCESS)
+        return mpi_error("outputs cannot be folded by this operation and type, "
+                         "which must be committed",
+            err, HG_INVALID_ARG);
+    MPI_Op_commutative(operation->op, &is_commutative);
+    MPI_Type_get_true_extent(operation->type, &low, &len);
+    extent = amg_mpi_api_type_extent(operation->type);
+    if (low < 0 || len <= 0 || len > extent - low ||
+        extent > PTRDIFF_MAX / operation->count) {
+        AMG_LOG_ERROR("mpi",
+            "outputs cannot be folded by a type whose elements of %lld bytes "
+            "begin at byte %lld and are %lld bytes apart",
+            (long long)len, (long long)low, (long long)extent);
+        return HG_INVALID_ARG;
+    }
+    reduce->out_len = (size_t)extent * (size_t)operation->count;
+    reduce->flags = is_commutative ? 0 : AMALGAM_REDUCE_ORDERED;
+    return HG_SUCCESS;
+}
+
+hg_return_t amalgam_register_reduce_op(
+    hg_class_t *hg_class, hg_id_t id, MPI_Op op, MPI_Datatype type, int count)
+{
+    struct operation operation = {.op = op, .type = type, .count = count};
+    struct amg_group_reduce reduce = {
+        .fold = operation_fold, .arg = &operation};
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CLASS_OK(hg_class) ||
+        !AMG_CONTRACT(count > 0, "%d elements are no output", count))
+        return amg_refusal();
+    rc = calls_begin(hg_class);
+    if (rc != HG_SUCCESS)
+        return rc;
+    operation.domain = hg_class->domains[AMG_ROUTE_MPI];
+    rc = operation_check(&operation, &reduce);
+    calls_end(hg_class);
+    return rc == HG_SUCCESS
+               ? amg_group_reduce_set(hg_class, id, &reduce, sizeof(operation))
+               : rc;
 }

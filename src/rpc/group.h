@@ -95,7 +95,9 @@ struct amalgam_group {
 
 /* A reduction of an RPC. */
 struct amg_group_reduce {
-    amalgam_reduce_cb_t fn; /* NULL: none */
+    amalgam_reduce_cb_t fn;
+    /* A function of the library in place of `fn`, which may fail; or NULL. */
+    hg_return_t (*fold)(const void *from_out, void *inout_out, void *arg);
     void *arg;
     size_t out_len;
     unsigned flags; /* enum amalgam_reduce_flags */
@@ -228,6 +230,9 @@ void amg_group_fold_names(struct amg_group_call *call);
 
 /* `cancel` of struct amg_group_ops. */
 bool amg_group_cancel(hg_handle_t handle);
+/* amalgam_register_reduce(). With an `arg_len`, `arg` is copied. */
+hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
+    const struct amg_group_reduce *reduce, size_t arg_len);
 
 /* group_serve.c: a call that came from a parent. */
 

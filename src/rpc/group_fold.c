@@ -93,12 +93,26 @@ static hg_return_t proc_run(const struct amg_group_call *call,
     return rpc->out_proc(&proc, out_struct);
 }
 
-static void sum_free(struct amg_group_call *call, const struct amg_rpc *rpc)
+/* Folds two decoded structs. */
+static hg_return_t reduce_run(
+    const struct amg_rpc *rpc, const void *from, void *inout)
+{
+    const struct amg_group_reduce *reduce = rpc->reduce;
+    const void *from_out = (const char *)from + rpc->out_head_len;
+    void *inout_out = (char *)inout + rpc->out_head_len;
+
+    if (reduce->fold != NULL)
+        return reduce->fold(from_out, inout_out, reduce->arg);
+    reduce->fn(from_out, inout_out, reduce->arg);
+    return HG_SUCCESS;
+}
+
+static void struct_free(
+    const struct amg_group_call *call, const struct amg_rpc *rpc, void *decoded)
 {
     static const struct output none;
 
-    (void)proc_run(call, rpc, HG_FREE, &none, call->sum_struct);
-    call->sum_struct = NULL;
+    (void)proc_run(call, rpc, HG_FREE, &none, decoded);
 }
 
 /* Folds one more output into the struct of those before. */
@@ -111,7 +125,7 @@ static hg_return_t output_fold(struct amg_group_call *call,
 
     if (rpc == NULL || rpc->reduce == NULL)
         return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
-    room = (rpc->reduce->out_len + 15) / 16 * 16;
+    room = (rpc->out_head_len + rpc->reduce->out_len + 15) / 16 * 16;
     if (call->structs == NULL)
         call->structs = amg_mem_alloc(2 * room);
     if (call->structs == NULL)
@@ -122,11 +136,12 @@ static hg_return_t output_fold(struct amg_group_call *call,
     if (rc != HG_SUCCESS)
         return rc;
     if (call->sum_struct != NULL) {
-        rpc->reduce->fn(call->sum_struct, next, rpc->reduce->arg);
-        sum_free(call, rpc);
+        rc = reduce_run(rpc, call->sum_struct, next);
+        struct_free(call, rpc, rc == HG_SUCCESS ? call->sum_struct : next);
     }
-    call->sum_struct = next;
-    return HG_SUCCESS;
+    if (rc == HG_SUCCESS)
+        call->sum_struct = next;
+    return rc;
 }
 
 /* Encodes the folded struct. */
@@ -139,7 +154,8 @@ static void sum_encode(struct amg_group_call *call, const struct amg_rpc *rpc)
         call->user == NULL ? call->short_block : call->user->looped.short_args);
     if (rc != HG_SUCCESS)
         fold_fail(call, rc);
-    sum_free(call, rpc);
+    struct_free(call, rpc, call->sum_struct);
+    call->sum_struct = NULL;
 }
 
 /* Calls the program's callback for one rank. */

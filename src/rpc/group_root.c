@@ -438,29 +438,39 @@ hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
     return HG_SUCCESS;
 }
 
+hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
+    const struct amg_group_reduce *reduce, size_t arg_len)
+{
+    struct amg_group_reduce *made = NULL;
+    struct amg_rpc *rpc = amg_rpc_find(cls, id);
+
+    if (rpc == NULL) {
+        AMG_LOG_ERROR("rpc",
+            "outputs of RPC id 0x%llx cannot be folded: it is not registered",
+            (unsigned long long)id);
+        return HG_NOENTRY;
+    }
+    if (reduce->fn != NULL || reduce->fold != NULL) {
+        made = amg_mem_alloc(sizeof(*made) + arg_len);
+        if (made == NULL)
+            return HG_NOMEM;
+        *made = *reduce;
+        if (arg_len > 0)
+            made->arg = memcpy(made + 1, reduce->arg, arg_len);
+    }
+    amg_mem_free(rpc->reduce);
+    rpc->reduce = made;
+    return HG_SUCCESS;
+}
+
 hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
     amalgam_reduce_cb_t fn, void *arg, size_t out_len, unsigned flags)
 {
-    struct amg_group_reduce *reduce = NULL;
-    struct amg_rpc *rpc = NULL;
+    const struct amg_group_reduce reduce = {
+        .fn = fn, .arg = arg, .out_len = out_len, .flags = flags};
 
     if (!AMG_CLASS_OK(hg_class) ||
         (fn != NULL && !AMG_CONTRACT(out_len > 0, "out_len is 0")))
         return amg_refusal();
-    rpc = amg_rpc_find(hg_class, id);
-    if (rpc == NULL) {
-        AMG_LOG_ERROR("rpc",
-            "amalgam_register_reduce(): RPC id 0x%llx is not registered",
-            (unsigned long long)id);
-        return HG_NOENTRY;
-    }
-    if (fn != NULL) {
-        reduce = amg_mem_alloc(sizeof(*reduce));
-        if (reduce == NULL)
-            return HG_NOMEM;
-        *reduce = (struct amg_group_reduce){fn, arg, out_len, flags};
-    }
-    amg_mem_free(rpc->reduce);
-    rpc->reduce = reduce;
-    return HG_SUCCESS;
+    return amg_group_reduce_set(hg_class, id, &reduce, 0);
 }

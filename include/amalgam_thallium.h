@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "amalgam_group.h"
 #include "margo-types.h"
 
 #ifdef __cplusplus
@@ -119,6 +120,28 @@ enum amalgam_margo_engine_how {
  */
 HG_PUBLIC void amalgam_margo_engine_end(
     margo_instance_id mid, enum amalgam_margo_engine_how how);
+
+/**
+ * Set how outputs of an RPC are folded in calls to groups, with a proc.
+ *
+ * As margo_register_reduce() without flags, but reductions code the outputs by
+ * `proc` in place of the RPC's own.
+ *
+ * @param mid      [in]
+ * @param id       [in]  a registered RPC
+ * @param proc     [in]  decodes into `out_len` zeroed bytes, encodes, and frees
+ * @param fn       [in]
+ * @param arg      [in]
+ * @param out_len  [in]
+ * Owns:      `arg` must live as long as calls may fold.
+ * Errors:    as margo_register_reduce()
+ * Threads:   any thread; never blocks.
+ * Undefined: called while calls of the RPC to groups are under way.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_margo_register_reduce_proc(margo_instance_id mid,
+    hg_id_t id, hg_proc_cb_t proc, amalgam_reduce_cb_t fn, void *arg,
+    size_t out_len);
 
 #ifdef __cplusplus
 }

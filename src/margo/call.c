@@ -10,6 +10,9 @@
  * this process itself, and a call that HG_Cancel() refuses are not cancelled:
  * the request ends at once, and `abandoned` takes its place in the slot. So the
  * handle stays busy until the late completion, which call_done() drops. */
+#include <limits.h>
+
+#include "amalgam_group_margo.h"
 #include "base/assert.h"
 #include "margo/handle.h"
 #include "margo/instance.h"
@@ -59,14 +62,14 @@ static bool slot_abandon(
         &abandoned, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* Is the target this process itself? */
-static bool call_is_to_self(hg_handle_t handle)
+/* Is the target this process itself, and no group? */
+static bool call_is_to_self(const struct amg_margo_handle *data)
 {
-    const struct hg_info *info = HG_Get_info(handle);
+    const struct hg_info *info = HG_Get_info(data->handle);
     hg_addr_t self = HG_ADDR_NULL;
     bool is_self = false;
 
-    if (info->addr == HG_ADDR_NULL ||
+    if (data->is_group || info->addr == HG_ADDR_NULL ||
         HG_Addr_self(info->hg_class, &self) != HG_SUCCESS)
         return false;
     is_self = HG_Addr_cmp(info->hg_class, self, info->addr) == HG_TRUE;
@@ -81,7 +84,7 @@ static void in_flight_cancel(struct amg_margo_handle *data, void *arg)
 
     (void)arg;
     if (!data->is_served && req != NULL && req != &abandoned &&
-        !call_is_to_self(data->handle))
+        !call_is_to_self(data))
         (void)HG_Cancel(data->handle);
 }
 
@@ -98,7 +101,7 @@ static void call_log(const struct amg_margo_handle *data, hg_return_t ret)
     char text[256] = "?";
     hg_size_t len = sizeof(text);
 
-    if (ret != HG_NOENTRY && ret != HG_PERMISSION)
+    if (data->is_group || (ret != HG_NOENTRY && ret != HG_PERMISSION))
         return;
     (void)HG_Addr_to_string(info->hg_class, text, &len, info->addr);
     margo_error(data->mid, "RPC \"%s\" of provider %u at %s: %s",
@@ -151,6 +154,10 @@ static AMG_INLINE void call_end(const struct hg_cb_info *info,
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
     data->ret = ret;
+    if (!AMG_LIKELY(!data->is_group)) {
+        data->is_group = false;
+        data->ret = HG_SUCCESS; /* the output is that of the other ranks */
+    }
     if (AMG_MARGO_HAS_MONITOR(req->mid))
         call_notify_done(info, req, MARGO_MONITOR_FN_END, ret, &uctx);
     amg_margo_request_end(req, ret);
@@ -166,7 +173,7 @@ static void call_cancel(struct margo_request_struct *req)
         .type = is_call ? HG_CB_FORWARD : HG_CB_RESPOND,
         .ret = HG_TIMEOUT};
 
-    if (is_call && !call_is_to_self(req->handle) &&
+    if (is_call && !call_is_to_self(data) &&
         HG_Cancel(req->handle) == HG_SUCCESS)
         return;
     /* Counts one more operation: call_done() ends it at the late completion. */
@@ -292,7 +299,8 @@ static hg_return_t call(struct amg_margo_handle *data,
     if (AMG_MARGO_HAS_MONITOR(mid))
         rc = call_post_monitored(data, form, req, post, args);
     else
-        rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
+        rc = call_post(data, form, req, post,
+            args->user == NULL && args->to_group == NULL ? NULL : args);
     args->is_posted = rc == HG_SUCCESS;
     if (!args->is_over)
         return amg_margo_request_posted(form, req, rc);
@@ -359,6 +367,40 @@ static hg_return_t input_prepare(struct amg_margo_handle *data,
     return HG_SUCCESS;
 }
 
+static void group_each(hg_handle_t handle, int rank, hg_return_t ret, void *arg)
+{
+    const struct amg_margo_handle *data = arg;
+    const struct margo_request_struct *req = data->request;
+
+    req->each(handle, rank, ret, req->arg);
+}
+
+/* HG_Forward() for a call to a group. */
+static hg_return_t group_post(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    struct amg_margo_args *args = in_struct;
+    const struct amg_margo_form *form = args->to_group;
+    struct amg_margo_handle *data = arg;
+    unsigned ms = form->timeout_ms < UINT_MAX
+                      ? (unsigned)(form->timeout_ms + 0.999)
+                      : UINT_MAX;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (args->user == NULL && args->monitored == NULL)
+        args = NULL;
+    data->is_group = true;
+    if (form->each == NULL)
+        rc = amalgam_forward_group_timed(
+            handle, form->group, ms, callback, arg, args);
+    else
+        rc = amalgam_forward_gather(
+            handle, form->group, ms, group_each, callback, arg, args);
+    if (rc != HG_SUCCESS)
+        data->is_group = false;
+    return rc;
+}
+
 static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
     void *in_struct, const struct amg_margo_form *form)
 {
@@ -383,7 +425,54 @@ static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
         return rc;
     if (AMG_MARGO_HAS_MONITOR(data->mid))
         (void)margo_get_current_rpc_id(data->mid, &args.parent_id);
-    return call(data, form, MARGO_FORWARD_REQUEST, HG_Forward, &args);
+    args.to_group = form->to_group ? form : NULL;
+    return call(data, form, MARGO_FORWARD_REQUEST,
+        form->to_group ? group_post : HG_Forward, &args);
+}
+
+hg_return_t margo_forward_group(
+    amalgam_group_t group, hg_handle_t handle, void *in_struct)
+{
+    return margo_forward_group_timed(group, handle, in_struct, 0);
+}
+
+hg_return_t margo_forward_group_timed(amalgam_group_t group, hg_handle_t handle,
+    void *in_struct, double timeout_ms)
+{
+    const struct amg_margo_form form = {.timeout_ms = timeout_ms,
+        .blocks = true,
+        .to_group = true,
+        .group = group};
+
+    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
+}
+
+hg_return_t margo_iforward_group_timed(amalgam_group_t group,
+    hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req)
+{
+    const struct amg_margo_form form = {.timeout_ms = timeout_ms,
+        .ret_req = req,
+        .to_group = true,
+        .group = group};
+
+    if (!AMG_GIVEN(req))
+        return HG_INVALID_ARG;
+    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
+}
+
+hg_return_t margo_forward_gather(amalgam_group_t group, hg_handle_t handle,
+    void *in_struct, double timeout_ms, amalgam_gather_cb_t each, void *arg)
+{
+    const struct amg_margo_form form = {.timeout_ms = timeout_ms,
+        .blocks = true,
+        .to_group = true,
+        .group = group,
+        .each = each,
+        .arg = arg};
+
+    if (!AMG_GIVEN(each))
+        return HG_INVALID_ARG;
+    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
 }
 
 hg_return_t margo_provider_forward_timed(uint16_t provider_id,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "amalgam_group.h"
 #include "base/list.h"
 #include "margo.h"
 #include "margo/loop.h"
@@ -40,9 +41,10 @@ struct margo_request_struct {
     atomic_uintptr_t state;
     /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
-    void *arg;
-    atomic_uint refs; /* of the poster, and of the operation */
-    bool is_kept;     /* from the instance's pool, and not freed */
+    void *arg;                /* also of `each` */
+    amalgam_gather_cb_t each; /* set only by a call that gathers */
+    atomic_uint refs;         /* of the poster, and of the operation */
+    bool is_kept;             /* from the instance's pool, and not freed */
     /* A time limit: fire() of `timer` cancels the operation, whose end disarms
      * the timer, and so waits for fire(). Before the post there is nothing to
      * cancel: fire() arms the timer again. */
@@ -60,9 +62,12 @@ struct margo_request_struct {
 struct amg_margo_form {
     double timeout_ms; /* 0: no limit */
     void (*callback)(void *arg, hg_return_t ret);
-    void *arg;
+    void *arg; /* also of `each` */
     margo_request *ret_req;
-    bool blocks; /* no callback, no ret_req */
+    bool blocks;   /* no callback, no ret_req */
+    bool to_group; /* HG ends the call in time */
+    amalgam_group_t group;
+    amalgam_gather_cb_t each; /* NULL: does not gather */
 };
 
 /* Creates a request for a form: in `place`, on the caller's stack, if the form

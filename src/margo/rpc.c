@@ -7,10 +7,13 @@
 
 #include <string.h>
 
+#include "amalgam_group_margo.h"
+#include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/mem.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
+#include "rpc/registry.h"
 
 /* Bit position of the name's hash in an id; lower bits are the provider. */
 enum { NAME_SHIFT = 32 };
@@ -175,13 +178,17 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
     rpc->has_handler = args->rpc_cb != NULL;
     rpc->in_proc = args->in_proc_cb;
     rpc->out_proc = args->out_proc_cb;
+    rpc->fold_proc = NULL;
     rpc->pool = pool_or_default(mid, args->pool);
     amg_margo_pools_ref(mid, rpc->pool);
     rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
         amg_margo_proc_output,
         args->rpc_cb == NULL ? mid->rpcs->refuse : args->rpc_cb);
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
+        amg_rpc_find(mid->hg_class, id)->out_head_len =
+            sizeof(struct amg_margo_args);
         rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
+    }
     if (rc == HG_SUCCESS && rpc->has_no_response)
         rc = HG_Registered_disable_response(mid->hg_class, id, HG_TRUE);
     rpc->is_registered = rc == HG_SUCCESS;
@@ -341,6 +348,25 @@ hg_return_t margo_provider_registered_name(margo_instance_id mid,
     if (*flag)
         *id = wanted;
     return HG_SUCCESS;
+}
+
+hg_return_t margo_register_reduce(margo_instance_id mid, hg_id_t id,
+    amalgam_reduce_cb_t fn, void *arg, size_t out_len, unsigned flags)
+{
+    return AMG_GIVEN(mid) ? amalgam_register_reduce(
+                                mid->hg_class, id, fn, arg, out_len, flags)
+                          : HG_INVALID_ARG;
+}
+
+hg_return_t amalgam_margo_register_reduce_proc(margo_instance_id mid,
+    hg_id_t id, hg_proc_cb_t proc, amalgam_reduce_cb_t fn, void *arg,
+    size_t out_len)
+{
+    struct amg_margo_rpc *rpc = rpc_find(mid, id);
+
+    if (rpc != NULL)
+        rpc->fold_proc = proc;
+    return margo_register_reduce(mid, id, fn, arg, out_len, 0);
 }
 
 hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id, void *data,

@@ -16,6 +16,7 @@
 #include "mercury_proc.h"
 #include "mercury_types.h"
 
+struct amg_margo_form;
 struct margo_request_struct;
 
 /* HG_Registered_data() of an RPC's id; owned by the instance, from registration
@@ -30,7 +31,8 @@ struct amg_margo_rpc {
      * again sees former or new values. */
     _Atomic(hg_proc_cb_t) in_proc; /* NULL: nothing is sent */
     _Atomic(hg_proc_cb_t) out_proc;
-    _Atomic(ABT_pool) pool; /* where handlers of the RPC run */
+    _Atomic(hg_proc_cb_t) fold_proc; /* in reductions; NULL: out_proc */
+    _Atomic(ABT_pool) pool;          /* where handlers of the RPC run */
     atomic_bool has_no_response;
     atomic_bool is_registered;
     bool has_handler;
@@ -85,11 +87,12 @@ struct amg_margo_args {
     void *user;        /* struct of the program; NULL: header alone */
     hg_id_t parent_id; /* in front of the input; 0: none */
     hg_return_t code;  /* in front of the output */
+    bool is_posted;    /* the post succeeded: HG has encoded the struct */
+    bool is_over; /* set by the post: the answer has left, no thread waits */
     /* The request whose arguments are encoded, for events of the monitor; NULL:
      * no monitor. */
     struct margo_request_struct *monitored;
-    bool is_posted; /* the post succeeded: HG has encoded the struct */
-    bool is_over;   /* set by the post: the answer has left, no thread waits */
+    const struct amg_margo_form *to_group; /* of a call to a group, or NULL */
 };
 
 /* Registered with HG for every RPC; `data` is a struct amg_margo_args. */

@@ -334,7 +334,7 @@ static void own_step(struct amg_op *op)
 
     if (own->is_long) /* the handler never began */
         amg_pulls_end(own);
-    edge_over(&call->own_edge, op->ret);
+    edge_over(&call->own_edge, op->ret == HG_SUCCESS ? own->ret : op->ret);
     amg_group_call_unref(call);
 }
 

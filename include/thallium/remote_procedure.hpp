@@ -12,6 +12,7 @@
 #include <margo.h>
 #include <thallium/callable_remote_procedure.hpp>
 #include <thallium/detail/handle_ref.hpp>
+#include <thallium/detail/reduction.hpp>
 #include <thallium/endpoint.hpp>
 #include <thallium/exception.hpp>
 #include <thallium/margo_instance_ref.hpp>
@@ -74,6 +75,40 @@ class remote_procedure
     callable_remote_procedure on(const provider_handle &provider) const
     {
         return bind(provider, provider.provider_id());
+    }
+
+    /**
+     * Binds the RPC to provider 0 of all processes of a group, for instance an
+     * amalgam::group of amalgam.hpp. Throws exception if the RPC is empty.
+     */
+    template <typename Group>
+    auto on(const Group &group) const -> decltype(group.bind(
+        std::declval<const margo_instance_ref &>(), hg_id_t()))
+    {
+        THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
+        return group.bind(m_instance, m_id);
+    }
+
+    /**
+     * Sets how the answers of calls to groups are folded: `inout` becomes
+     * `from`, the answers of ranks with lower numbers or any other ranks, op
+     * `inout`. All processes do so before the first call. The function is one
+     * without state, which does not throw, and runs in the progress loop; T is
+     * the type that the handlers answer. Throws margo_exception; exception if
+     * this is no RPC.
+     *
+     *   procedure.reduce<double>([](const double &from, double &inout) {
+     *       inout += from;
+     *   });
+     */
+    template <typename T>
+    remote_procedure &reduce(void (*function)(const T &from, T &inout))
+    {
+        THALLIUM_ASSERT_CONDITION(m_id != 0, "the remote_procedure is empty");
+        MARGO_ASSERT(detail::reduction<T>::enter(
+                         m_instance.get_margo_instance(), m_id, function),
+            margo_register_reduce);
+        return *this;
     }
 
     /**

@@ -18,6 +18,8 @@
 
 #define CHECK(expr) ((expr) ? (void)0 : fail(__LINE__, #expr))
 
+enum { FEW = 10, MANY = 200 };
+
 enum rank_kind {
     GOOD,
     DEAD,     /* takes no message */
@@ -389,6 +391,64 @@ static void root_outside(const struct group *group)
     group_call(group, AMG_TREE_NOWHERE, "root outside");
 }
 
+/* `count` members by chance, not the root; KINDS: each of any bad kind. */
+static void some_fail(const struct group *group, uint32_t count,
+    enum rank_kind kind, const char *what)
+{
+    uint32_t self = position_near(group, size / 2 + node_size / 2);
+
+    root = amg_tree_rank(&group->tree, self);
+    while (count > 0) {
+        uint32_t position = random_below(group->count);
+        struct rank *rank = &ranks[amg_tree_rank(&group->tree, position)];
+
+        if (position == self || rank->kind != GOOD)
+            continue;
+        rank->kind =
+            (uint8_t)(kind == KINDS ? 1 + random_below(KINDS - 1) : kind);
+        count--;
+    }
+    group_call(group, self, what);
+}
+
+/* The last rank of a node has no children: its loss costs nothing. */
+static void leaf_fails(const struct group *all, enum rank_kind kind)
+{
+    root = 0;
+    ranks[nodes / 3 * node_size + node_size - 1].kind = (uint8_t)kind;
+    CHECK(group_call(all, root, kind == DEAD ? "dead leaf" : "leaf dies") == 0);
+}
+
+/* The ranks from the root down, always with the child of most nodes: the root
+ * asks the children of each of them. */
+static void path_fails(const struct group *all, enum rank_kind kind)
+{
+    struct amg_tree_part part = {0, all->count};
+    struct amg_tree_part child;
+
+    root = 0;
+    while (part.count > 1) {
+        struct amg_tree_walk walk =
+            amg_tree_walk_begin(&all->tree, part, part.first, part.first);
+
+        CHECK(amg_tree_walk_next(&all->tree, &walk, &child));
+        part = child;
+        ranks[part.first].kind = (uint8_t)kind;
+    }
+    group_call(all, root, kind == DEAD ? "dead path" : "path dies");
+}
+
+/* The first ranks of every `step`-th node, or all their ranks. */
+static void nodes_fail(const struct group *all, enum rank_kind kind,
+    uint32_t step, uint32_t count, const char *what)
+{
+    root = 0;
+    for (uint32_t node = step - 1; node < nodes; node += step)
+        for (uint32_t i = 0; i < count; i++)
+            ranks[node * node_size + i].kind = (uint8_t)kind;
+    group_call(all, root, what);
+}
+
 /* A third of the ranks, and none of the rank behind the middle. */
 static struct group list_make(void)
 {
@@ -422,7 +482,7 @@ int main(int argc, char **argv)
     nodes = (uint32_t)strtoul(argv[1], NULL, 10);
     node_size = (uint32_t)strtoul(argv[2], NULL, 10);
     size = nodes * node_size;
-    CHECK(size > 2000 && node_size > 2);
+    CHECK(size > 10 * MANY && node_size > 2);
     ranks = room_make(size, sizeof(*ranks));
     ups = room_make(size, 2 * sizeof(*ups));
     all = row_make("all", 0, 1);
@@ -430,10 +490,24 @@ int main(int argc, char **argv)
     groups[1] = row_make("stride 3", 5, 3);
     groups[2] = row_make("one a node", 1, node_size);
     groups[3] = list_make();
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         all_answer(&groups[i]);
+        some_fail(&groups[i], FEW, KINDS, "few fail");
+    }
     root_outside(&groups[1]);
     root_outside(&groups[2]);
+    for (enum rank_kind kind = DEAD; kind <= DIES; kind++) {
+        leaf_fails(&all, kind);
+        path_fails(&all, kind);
+    }
+    nodes_fail(&all, DEAD, 2, 1, "dead leaders");
+    nodes_fail(&all, DIES, 2, 1, "leaders die");
+    nodes_fail(&all, DEAD, FEW, node_size, "dead nodes");
+    some_fail(&all, MANY, DEAD, "many dead");
+    some_fail(&all, MANY, DIES, "many die");
+    some_fail(&all, MANY, REFUSES, "many refuse");
+    some_fail(&all, MANY, HAS_NONE, "many have none");
+    some_fail(&groups[3], MANY, KINDS, "many fail");
     free((void *)(uintptr_t)groups[3].tree.ranks);
     free(ranks);
     free(ups);

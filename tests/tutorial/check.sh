@@ -107,6 +107,19 @@ want_types() {
     done
 }
 
+want_group() {
+    local no=$((ranks / 2)) step=0
+    for ((rank = 1; rank < ranks; rank += 2)); do
+        step=$((600 / rank))
+        echo "rank 0: rank $rank votes no, its limit is $step us"
+    done
+    echo "rank 0: 800 us: $((ranks - no)) yes, $no no"
+    echo "rank 0: $step us: $no yes, 0 no"
+    for ((rank = 0; rank < ranks; rank++)); do
+        echo "rank $rank: a step takes $step us"
+    done
+}
+
 want_margo_sum() {
     local count
     for ((rank = 1; rank < ranks; rank++)); do

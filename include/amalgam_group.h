@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to groups of ranks, with the answers reduced on the way back, and the
- * end of all that calls have caused.
+/* Calls to groups of ranks, whose outputs are folded into one on their way
+ * back, and quiescence: the end of all that calls have caused.
  *
- * For classes whose peers are ranks: of amalgam_init(), of HG_Init() over MPI,
- * and of HG_Init("self"), which has one rank. Needs no MPI: amalgam.h has the
- * functions with types of MPI, amalgam_group_margo.h those of Margo.
+ * For classes whose peers are ranks: classes of amalgam_init(), of HG_Init()
+ * over MPI, and of HG_Init("self"), which has one rank. Needs no MPI: amalgam.h
+ * adds the functions with types of MPI, amalgam_group_margo.h those of Margo.
  *
  * A call to a group runs the handler of its RPC once on each rank of the group,
- * also on the caller if that belongs to the group. HG_Get_info() of the
- * handler's handle names the caller, so bulk handles of the input work as in
- * any call. Ranks pass the input on along a tree before they run the handler,
- * while they make progress; so a rank that makes none delays those below it.
+ * also on the caller if the caller belongs to the group. The handler is that of
+ * ordinary calls: HG_Get_input() gives the input, HG_Respond() answers, and
+ * HG_Get_info() names the caller, so bulk handles in the input work as in any
+ * call. The order between a call to a group and other calls is not defined.
  *
- * A call to a group is in no order with other calls. While it is under way it
- * takes one credit at each peer that a rank of the group passes it on to: as
- * for all calls whose handlers wait for calls, a program must not use up the
- * credits of a peer by such calls (AMALGAM_CREDITS). */
+ * The call goes along a tree of ranks that knows the nodes. A rank passes the
+ * call on to the ranks below it, in its progress, before its own handler runs,
+ * and sends one answer for its whole part of the tree. So no rank sends and
+ * receives more than 2 (log2(nodes) + 7) messages for a call; and a rank that
+ * makes no progress delays the ranks below it.
+ *
+ * While a rank waits for an answer from below, the call takes one credit
+ * (AMALGAM_CREDITS) at the rank below. Calls to groups never wait for each
+ * other's credits in a circle, whatever their number. But handlers that make
+ * calls and wait for them may do so, as in any chain of nested calls. */
 #ifndef AMALGAM_GROUP_H
 #define AMALGAM_GROUP_H
 
@@ -28,7 +34,7 @@
 extern "C" {
 #endif
 
-/** Ranks of a class. */
+/** A set of ranks of a class, of amalgam_group_create_ranks(). */
 typedef struct amalgam_group *amalgam_group_t;
 
 /** All ranks of the class of the handle; not to be freed. */
@@ -36,16 +42,21 @@ HG_PUBLIC extern struct amalgam_group amalgam_group_all;
 #define AMALGAM_GROUP_ALL (&amalgam_group_all)
 
 enum {
-    AMALGAM_GROUP_OPEN_MAX = 4096, /* calls to groups by one rank at a time */
-    AMALGAM_GROUP_GRACE_MS = 100,  /* for each level of the tree, see
-                                    * amalgam_forward_group_timed() */
+    /* Calls to groups that a rank may have begun since its oldest call under
+     * way, that call included. */
+    AMALGAM_GROUP_OPEN_MAX = 4096,
+    /* Time for each level of the tree to bring answers in after the time limit
+     * of a call; see amalgam_forward_group_timed(). */
+    AMALGAM_GROUP_GRACE_MS = 100,
 };
 
-/** Folds the output of one or more ranks into that of ranks with higher numbers
- * in the group: `inout_out` becomes `from_out` op `inout_out`. Both are structs
- * that the proc of the output has decoded, and frees after it: memory that
- * `inout_out` takes on must be such as that proc frees. Runs where handlers
- * run, with no lock held. */
+/** Folds two outputs of an RPC: `inout_out` becomes `from_out` op `inout_out`.
+ * Each is the output of one rank, or of several ranks that were folded before;
+ * with AMALGAM_REDUCE_ORDERED the ranks of `from_out` are lower than those of
+ * `inout_out`. The output proc of the RPC has decoded both structs, and frees
+ * their members afterwards. So memory that the callback adds to `inout_out`
+ * must be of the kind that the proc frees, and no pointer may be in both. Runs
+ * where handlers of incoming calls run, with no lock held. */
 typedef void (*amalgam_reduce_cb_t)(
     const void *from_out, void *inout_out, void *arg);
 
@@ -53,34 +64,33 @@ typedef void (*amalgam_reduce_cb_t)(
 typedef void (*amalgam_quiesce_cb_t)(hg_return_t ret, void *arg);
 
 enum amalgam_reduce_flags {
-    AMALGAM_REDUCE_ORDERED = 1, /* the operation is not commutative: fold in the
-                                 * order of the group's ranks */
-    AMALGAM_REDUCE_BYTES = 2,   /* fold the encoded bytes, all ranks' outputs
-                                 * having `out_len` of them: no proc runs */
+    AMALGAM_REDUCE_ORDERED = 1, /* the operation is not commutative: fold in
+                                 * ascending order of ranks */
 };
 
-/** Called for each rank that amalgam_forward_gather() has called. If `ret` is
- * HG_SUCCESS, HG_Get_output() of `handle` gives the rank's output; `handle` is
- * valid until the callback returns. */
+/** Called for each rank of the group of amalgam_forward_gather(). If `ret` is
+ * HG_SUCCESS, HG_Get_output() of `handle` gives the rank's output. `handle` is
+ * valid until the callback returns, and only for functions of the output. */
 typedef void (*amalgam_gather_cb_t)(
     hg_handle_t handle, int rank, hg_return_t ret, void *arg);
 
 /**
  * Make a group of ranks.
  *
- * Local: no rank is asked. Ranks at equal distances, in ascending or descending
- * order, take constant memory, others 4 or 8 bytes each.
+ * Local: no rank is asked. Ranks at equal distances take constant memory, other
+ * ranks 4 bytes each.
  *
  * @param hg_class  [in]
- * @param ranks     [in]   ranks of the class, each once, in any order
- * @param count     [in]   0 makes an empty group
- * @param group     [out]
+ * @param ranks     [in]   ranks of the class, each once; their order has no
+ *                         meaning
+ * @param count     [in]   number of ranks; 0 makes an empty group
+ * @param group     [out]  the group
  * @return HG_SUCCESS or an error
  * Owns:      the caller owns `group`; amalgam_group_free() frees it. `ranks`
  *            stays the caller's and is copied.
  * Errors:    HG_INVALID_ARG     hg_class or group is NULL, ranks is NULL and
  *                               `count` is not 0, a rank is not of the class or
- *                               stands twice
+ *                               stands there twice; the log says which
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks
  *            HG_NOMEM           no memory
  * Threads:   any thread; never blocks.
@@ -93,14 +103,15 @@ HG_PUBLIC hg_return_t amalgam_group_create_ranks(hg_class_t *hg_class,
 /**
  * Free a group.
  *
- * Calls under way keep what they need of it.
+ * Calls under way keep what they need of the group.
  *
- * @param group  [in]  NULL and AMALGAM_GROUP_ALL are allowed, and stay
+ * @param group  [in]  NULL and AMALGAM_GROUP_ALL are allowed: no effect
  * @return HG_SUCCESS
  * Owns:      `group` is consumed.
  * Errors:    none.
  * Threads:   any thread; never blocks.
- * Undefined: a group that is passed to another call at the same time.
+ * Undefined: another thread passes the group to a call at the same time; a
+ *            group that was freed before, in this and in all other functions.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_group_free(amalgam_group_t group);
@@ -108,39 +119,49 @@ HG_PUBLIC hg_return_t amalgam_group_free(amalgam_group_t group);
 /**
  * Call an RPC on all ranks of a group.
  *
- * The input is encoded once, before the function returns. The callback, of type
- * HG_CB_FORWARD, gets HG_SUCCESS if all ranks have answered, else the first
- * code in the order of events; amalgam_group_failed() then names the ranks.
- * With a reduction (amalgam_register_reduce()) HG_Get_output() gives the
- * outputs of all ranks that have answered, folded; without one the outputs are
- * dropped. HG_Cancel() ends the call with HG_CANCELED at once; ranks that have
- * not begun the handler when they hear of that do not run it.
+ * The input is encoded once, before the function returns. The callback gets
+ * HG_SUCCESS if all ranks have answered, also where the group is empty, and
+ * otherwise the code of the first failure; amalgam_group_failed() then names
+ * the ranks that have failed. If the RPC has a reduction
+ * (amalgam_register_reduce()), HG_Get_output() gives the outputs of all ranks
+ * that have answered, folded into one. Otherwise the outputs are dropped, and
+ * HG_Get_output() returns HG_FAULT.
  *
- * A rank that is lost costs the ranks below it in the tree one more message:
- * the rank above calls them, and each runs the handler once all the same. MPI
+ * HG_Cancel() ends the call with HG_CANCELED without waiting for the ranks. The
+ * ranks are told, and a rank whose handler has not begun by then does not run
+ * the handler.
+ *
+ * If a rank is lost, the rank above it in the tree calls the ranks directly
+ * below the lost rank itself. These run the handler once all the same. MPI
  * reports no lost rank, so over MPI use amalgam_forward_group_timed().
  *
- * @param handle    [in]  made for any address of the class, or none; its target
- *                        context (HG_Set_target_id()) holds for all ranks
+ * @param handle    [in]  of HG_Create(), with any address of the class or
+ *                        HG_ADDR_NULL; its target context (HG_Set_target_id())
+ *                        is the context of each rank that gets the call
  * @param group     [in]  AMALGAM_GROUP_ALL, or a group of the handle's class
- * @param callback  [in]  run as by HG_Forward(); NULL: none
- * @param arg       [in]
- * @param in        [in]  the input struct, or NULL
- * @return HG_SUCCESS or an error, and then no callback follows
- * Owns:      `in` and `group` may be reused when the call returns; `arg` must
- *            live until the callback ran. Memory of bulk handles in `in` must
- *            live until then.
- * Errors:    HG_INVALID_ARG     handle or group is NULL, the handle came in, or
- *                               the group is of another class
+ * @param callback  [in]  of type HG_CB_FORWARD, run where callbacks of
+ *                        HG_Forward() run; may be NULL
+ * @param arg       [in]  for the callback
+ * @param in        [in]  the input struct; NULL: no input is encoded
+ * @return HG_SUCCESS or an error
+ * Owns:      `in` may be reused, and `group` freed, when the call returns;
+ *            `arg` must live until the callback ran. Memory of bulk handles in
+ *            `in` stays the caller's and must live until no rank accesses it.
+ * Errors:    HG_INVALID_ARG     handle or group is NULL, the handle is of an
+ *                               incoming call or has no id, or the group is of
+ *                               another class
  *            HG_BUSY            the handle is in flight
- *            HG_AGAIN           AMALGAM_GROUP_OPEN_MAX calls after the oldest
- *                               one under way; make progress and call again
- *            HG_OPNOTSUPPORTED  the RPC has no response, the peers are no
- *                               ranks, or the class has a header of the program
- *                               (HG_Class_set_input_offset())
- *            HG_OVERFLOW        the input is longer than a message, and the
- *                               class was opened with no_overflow
+ *            HG_AGAIN           this rank has begun AMALGAM_GROUP_OPEN_MAX
+ *                               calls to groups since its oldest one under way;
+ *                               make progress, and call again
+ *            HG_OPNOTSUPPORTED  the RPC is one-way, the peers of the class are
+ *                               no ranks, or the class has a header of the
+ *                               program (HG_Class_set_input_offset())
  *            HG_NOMEM           no memory
+ *            and the errors of the proc; no callback follows an error. The
+ *            callback gets HG_SUCCESS, HG_CANCELED, HG_TIMEOUT, a code of
+ *            amalgam_group_failed(), or the reason why outputs could not be
+ *            folded.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    ours.
@@ -151,19 +172,21 @@ HG_PUBLIC hg_return_t amalgam_forward_group(hg_handle_t handle,
 /**
  * Call an RPC on all ranks of a group, for a limited time.
  *
- * As amalgam_forward_group(). When the time is over, ranks that have not begun
- * the handler do not run it, and all answers that have come are collected: the
- * call ends with HG_TIMEOUT, and amalgam_group_failed() names exactly the ranks
- * that have not answered, and those whose answers a silent rank holds back. A
- * silent rank delays this by AMALGAM_GROUP_GRACE_MS for each level of the tree.
+ * Works like amalgam_forward_group(). When the time is over, the ranks are
+ * told, and a rank whose handler has not begun by then does not run the
+ * handler; but the answers that have come are still collected. The call then
+ * ends with HG_TIMEOUT, and amalgam_group_failed() names the ranks that have
+ * not answered, and the ranks below a silent rank, whose answers that rank
+ * holds back. If a rank is silent, collecting takes up to
+ * AMALGAM_GROUP_GRACE_MS for each level of the tree.
  *
- * @param handle      [in]
+ * @param handle      [in]  as for amalgam_forward_group(), like all others
  * @param group       [in]
  * @param timeout_ms  [in]  for the whole call; 0: no limit
  * @param callback    [in]
  * @param arg         [in]
  * @param in          [in]
- * @return HG_SUCCESS or an error, and then no callback follows
+ * @return HG_SUCCESS or an error
  * Owns:      as amalgam_forward_group().
  * Errors:    as amalgam_forward_group().
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -175,22 +198,28 @@ HG_PUBLIC hg_return_t amalgam_forward_group_timed(hg_handle_t handle,
     void *in);
 
 /**
- * Call an RPC on all ranks of a group, and get the output of each.
+ * Call an RPC on all ranks of a group, and get the output of each rank.
  *
- * As amalgam_forward_group_timed(), but a reduction is not used: `each` gets
- * the output or the code of every rank once, as they come, before `callback`.
- * Outputs come together with those of ranks on the same branch of the tree.
+ * Works like amalgam_forward_group_timed(), but does not fold: a reduction of
+ * the RPC is not used. `each` runs once for each rank of the group: first for
+ * the ranks that have answered, as their outputs come, then for the ranks that
+ * have failed, with their codes; `callback` runs after the last of them. The
+ * outputs of a branch of the tree come together, when the last rank of the
+ * branch has answered or failed.
  *
- * @param handle      [in]
+ * @param handle      [in]  as for amalgam_forward_group_timed(), like the
+ *                          others
  * @param group       [in]
- * @param timeout_ms  [in]  0: no limit
- * @param each        [in]  run where callbacks of HG_Forward() run
- * @param callback    [in]  NULL: none
- * @param arg         [in]  of both callbacks
+ * @param timeout_ms  [in]
+ * @param each        [in]  run where `callback` runs
+ * @param callback    [in]
+ * @param arg         [in]  for both callbacks
  * @param in          [in]
- * @return HG_SUCCESS or an error, and then no callback follows
+ * @return HG_SUCCESS or an error
  * Owns:      as amalgam_forward_group().
- * Errors:    as amalgam_forward_group(); HG_INVALID_ARG: also if each is NULL
+ * Errors:    HG_INVALID_ARG  also if each is NULL
+ *            and those of amalgam_forward_group(). Without memory for a handle
+ *            `each` does not run for that rank, which is logged.
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    ours.
@@ -200,22 +229,28 @@ HG_PUBLIC hg_return_t amalgam_forward_gather(hg_handle_t handle,
     hg_cb_t callback, void *arg, void *in);
 
 /**
- * Get the ranks that have failed in the last call to a group.
+ * Get the ranks that have failed in the handle's last call to a group.
  *
- * Dead and unreachable ranks (HG_HOSTUNREACH), those that refused, have no such
- * RPC (HG_NOENTRY) or gave no answer (HG_CANCELED), and those that were late
- * (HG_TIMEOUT), in ascending order.
+ * The codes are HG_HOSTUNREACH (the rank is lost), HG_NOENTRY (the rank has no
+ * such RPC or context), HG_INVALID_ARG (its RPC has no handler), HG_CANCELED
+ * (the handler has ended without an answer, or the call was cancelled before
+ * the answer), HG_TIMEOUT (no answer within the time), HG_OVERFLOW (the input
+ * is longer than a message, and the class was opened with no_overflow), and
+ * HG_NOMEM, HG_NA_ERROR, HG_PROTOCOL_ERROR and HG_CHECKSUM_ERROR as of
+ * HG_Forward(). The handler of a rank that has failed may have run.
  *
- * @param handle  [in]   of amalgam_forward_group(), after its callback began
- * @param count   [out]  0 if all have answered
- * @param ranks   [out]  `count` ranks; NULL if `count` is 0
+ * @param handle  [in]   from the callback of the call on
+ * @param count   [out]  number of ranks; 0 if all have answered
+ * @param ranks   [out]  in ascending order; NULL if `count` is 0
  * @param codes   [out]  the code of each; may be NULL
  * @return HG_SUCCESS or an error
  * Owns:      the results are borrowed from the handle, until its next call,
  *            HG_Reset() or HG_Destroy().
- * Errors:    HG_INVALID_ARG  an argument is NULL, or the handle's last call was
- *                            to no group or is under way
- *            HG_NOMEM        there was no memory for the names
+ * Errors:    HG_INVALID_ARG  handle, count or ranks is NULL, or the handle's
+ *                            last call was to no group, or is under way
+ *            HG_NOMEM        no rank is named: there was no memory for the
+ *                            names, or all ranks have answered and their
+ *                            outputs could not be folded
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    ours.
@@ -224,26 +259,32 @@ HG_PUBLIC hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
     const int **ranks, const hg_return_t **codes);
 
 /**
- * Set how outputs of an RPC are folded in calls to groups.
+ * Set how the outputs of an RPC are folded in calls to groups.
  *
- * All ranks register the same; registering again replaces it. Outputs are
- * folded on their way, by interior ranks of the tree, as they come or, with
- * AMALGAM_REDUCE_ORDERED, in the order of the group. A single rank's output is
- * not decoded before HG_Get_output().
+ * All ranks register the same reduction, also ranks that never call: a rank
+ * folds the outputs that come from below it in the tree. Outputs are folded as
+ * they come or, with AMALGAM_REDUCE_ORDERED, in ascending order of ranks when
+ * all of a branch have come. If only one rank has answered, the callback does
+ * not run. Registering a reduction again replaces it. If the program registers
+ * the RPC itself again, it registers the reduction after that once more.
  *
  * @param hg_class  [in]
  * @param id        [in]  a registered RPC
  * @param fn        [in]  NULL: outputs are dropped again
- * @param arg       [in]
- * @param out_len   [in]  sizeof of the output struct, or the encoded bytes
- * @param flags     [in]  of enum amalgam_reduce_flags
+ * @param arg       [in]  for `fn`
+ * @param out_len   [in]  sizeof of the output struct
+ * @param flags     [in]  0, or AMALGAM_REDUCE_ORDERED
  * @return HG_SUCCESS or an error
- * Owns:      `arg` must live as long as calls may fold.
- * Errors:    HG_INVALID_ARG  hg_class is NULL, or out_len is 0 and fn is not
+ * Owns:      `arg` must live until the class is closed, or another reduction
+ *            has replaced this one.
+ * Errors:    HG_INVALID_ARG  hg_class is NULL, or `out_len` is 0 and `fn` is
+ *                            not NULL
  *            HG_NOENTRY      the RPC is not registered here
  *            HG_NOMEM        no memory
+ *            A rank without a reduction that has to fold outputs has failed
+ *            with HG_OPNOTSUPPORTED.
  * Threads:   any thread; never blocks.
- * Undefined: called while calls of the RPC to groups are under way.
+ * Undefined: called while a call of the RPC to a group is under way.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,

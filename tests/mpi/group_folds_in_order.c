@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Outputs are folded in the order of the group's ranks where that is asked for,
- * whichever rank calls, also structs with memory and encoded bytes; a rank that
- * gives no answer leaves the others' outputs as they are. Without a reduction
- * there is no output. */
+ * whichever rank calls, also structs with memory; a rank that gives no answer
+ * leaves the others' outputs as they are. Without a reduction there is no
+ * output. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ MERCURY_GEN_PROC(text_t, ((hg_string_t)(text)))
 MERCURY_GEN_PROC(digits_t, ((uint64_t)(value))((uint32_t)(count)))
 
 /* The RPCs of this test. */
-enum kind { TEXT, DIGITS, BYTES, DROPPED, KINDS };
+enum kind { TEXT, DIGITS, DROPPED, KINDS };
 
 struct ordered {
     struct ranks_call call;
@@ -94,23 +94,6 @@ static void digits_fold(const void *from_out, void *inout_out, void *arg)
     folds[DIGITS]++;
 }
 
-/* The encoded struct: 8 bytes, and 4. */
-static void bytes_fold(const void *from_out, void *inout_out, void *arg)
-{
-    digits_t from;
-    digits_t inout;
-
-    CHECK(arg == folds);
-    memcpy(&from.value, from_out, 8);
-    memcpy(&from.count, (const char *)from_out + 8, 4);
-    memcpy(&inout.value, inout_out, 8);
-    memcpy(&inout.count, (char *)inout_out + 8, 4);
-    digits_join(&from, &inout);
-    memcpy(inout_out, &inout.value, 8);
-    memcpy((char *)inout_out + 8, &inout.count, 4);
-    folds[BYTES]++;
-}
-
 static void ordered_begin(struct ordered *ordered, uint32_t number)
 {
     ask_t in = {(uint32_t)all.rank, number};
@@ -182,15 +165,12 @@ int main(void)
     ids[TEXT] = MERCURY_REGISTER(all.cls, "text", ask_t, text_t, ask_serve);
     ids[DIGITS] =
         MERCURY_REGISTER(all.cls, "digits", ask_t, digits_t, ask_serve);
-    ids[BYTES] = MERCURY_REGISTER(all.cls, "bytes", ask_t, digits_t, ask_serve);
     ids[DROPPED] =
         MERCURY_REGISTER(all.cls, "dropped", ask_t, digits_t, ask_serve);
     OK(amalgam_register_reduce(all.cls, ids[TEXT], text_fold, &all,
         sizeof(text_t), AMALGAM_REDUCE_ORDERED));
     OK(amalgam_register_reduce(all.cls, ids[DIGITS], digits_fold, NULL,
         sizeof(digits_t), AMALGAM_REDUCE_ORDERED));
-    OK(amalgam_register_reduce(all.cls, ids[BYTES], bytes_fold, folds, 12,
-        AMALGAM_REDUCE_ORDERED | AMALGAM_REDUCE_BYTES));
     OK(amalgam_register_reduce(
         all.cls, ids[DROPPED], digits_fold, NULL, sizeof(digits_t), 0));
     OK(amalgam_register_reduce(all.cls, ids[DROPPED], NULL, NULL, 0, 0));
@@ -202,8 +182,7 @@ int main(void)
             ordered_end(&calls[i]);
     }
     ranks_meet(MPI_COMM_WORLD);
-    CHECK(all.size == 1 ||
-          (folds[TEXT] > 0 && folds[DIGITS] > 0 && folds[BYTES] > 0));
+    CHECK(all.size == 1 || (folds[TEXT] > 0 && folds[DIGITS] > 0));
     ranks_close(&all);
     return ranks_stop();
 }

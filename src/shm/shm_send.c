@@ -612,6 +612,7 @@ hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
     const void *bytes, uint32_t len, struct amg_op *op)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base->domain);
+    struct amg_shm_peer *peer = amg_shm_peer_of(to.peer);
     const struct amg_shm_msg_header header = {
         .kind = AMG_SHM_ONEWAY,
         .origin_context = base->context_id,
@@ -622,8 +623,10 @@ hg_return_t amg_shm_send_ack(struct amg_ep *base, struct amg_target to,
 
     AMG_ASSERT(op != NULL);
     amg_bias_lock(&domain->lock);
-    rc = amg_shm_send_short_locked(
-        amg_shm_peer_of(to.peer), &header, bytes, (uint16_t)len);
+    if (peer->state == AMG_SHM_PEER_UNMET)
+        rc = amg_shm_peer_meet_locked(peer);
+    if (rc == HG_SUCCESS)
+        rc = amg_shm_send_short_locked(peer, &header, bytes, (uint16_t)len);
     if (rc != HG_NOMEM) {
         amg_call_begin(op, base);
         amg_shm_send_end_locked(op, rc);

@@ -484,6 +484,19 @@ static void transport_write_state(
     amg_bias_unlock(domain->lock);
 }
 
+static bool transport_is_clear(struct amg_ep *ep)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
+    const struct amg_mpi_peer *peer = NULL;
+
+    amg_bias_lock(domain->lock);
+    peer = domain->peers.met;
+    while (peer != NULL && peer->calls.unanswered == 0)
+        peer = peer->next;
+    amg_bias_unlock(domain->lock);
+    return peer == NULL;
+}
+
 static void transport_close(struct amg_domain *base)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
@@ -612,6 +625,7 @@ const struct amg_transport amg_mpi_transport = {
             .is_oversubscribed = ep_is_oversubscribed,
             .poll = amg_mpi_poll,
             .cancel = ep_cancel,
+            .is_clear = transport_is_clear,
         },
     .addr =
         {

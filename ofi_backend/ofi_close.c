@@ -118,6 +118,17 @@ static struct amg_peer *pending_peer_find_locked(
     return peer;
 }
 
+bool amg_ofi_ep_is_clear(struct amg_ep *base)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base->domain);
+    bool is_clear = false;
+
+    amg_bias_lock(&domain->lock);
+    is_clear = pending_peer_find_locked(domain) == NULL;
+    amg_bias_unlock(&domain->lock);
+    return is_clear;
+}
+
 hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base)
 {
     struct amg_ofi_domain *domain = amg_ofi_domain_of(base);

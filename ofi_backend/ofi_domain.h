@@ -524,6 +524,7 @@ void amg_ofi_op_end_locked(struct amg_op *op, hg_return_t ret);
 
 /* Ends of domains and endpoints (ofi_close.c). The slots of the contract. */
 void amg_ofi_ep_close(struct amg_ep *base, struct amg_events *ret_events);
+bool amg_ofi_ep_is_clear(struct amg_ep *base);
 hg_return_t amg_ofi_domain_quiesce(struct amg_domain *base);
 void amg_ofi_domain_report(struct amg_domain *base);
 bool amg_ofi_domain_abandon(struct amg_domain *base);

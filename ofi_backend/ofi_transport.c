@@ -532,6 +532,7 @@ const struct amg_transport amg_ofi_transport = {
             .is_oversubscribed = ep_is_oversubscribed,
             .poll = amg_ofi_poll,
             .cancel = ep_cancel,
+            .is_clear = amg_ofi_ep_is_clear,
         },
     .addr =
         {

@@ -242,7 +242,7 @@ static bool loop_may(const struct hg_handle *origin)
     return !amg_role.is_running && origin->info.context_id == context->id &&
            rpc->callback != NULL && rpc->oneway == NULL &&
            amg_rpc_find(context->cls, rpc->id) == rpc &&
-           ep->transport->is_clear(ep) &&
+           ep->transport->ep.is_clear(ep) &&
            atomic_load_explicit(&context->gates, memory_order_acquire) == 0;
 }
 

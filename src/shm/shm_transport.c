@@ -425,6 +425,19 @@ static void transport_stop(struct amg_domain *base)
     amg_bias_unlock(&domain->lock);
 }
 
+static bool transport_is_clear(struct amg_ep *ep)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(ep->domain);
+    const struct amg_shm_peer *peer = NULL;
+
+    amg_bias_lock(&domain->lock);
+    do {
+        peer = amg_shm_peer_next_locked(domain, peer);
+    } while (peer != NULL && peer->calls.unanswered == 0);
+    amg_bias_unlock(&domain->lock);
+    return peer == NULL;
+}
+
 static void transport_close(struct amg_domain *base)
 {
     struct amg_shm_domain *domain = amg_shm_domain_of(base);
@@ -458,6 +471,7 @@ const struct amg_transport amg_shm_transport = {
             .is_oversubscribed = amg_shm_poll_is_oversubscribed,
             .poll = amg_shm_poll,
             .cancel = amg_shm_ep_cancel,
+            .is_clear = transport_is_clear,
         },
     .addr =
         {

@@ -448,7 +448,6 @@ static hg_return_t self_bulk_get(struct amg_ep *ep, struct amg_target to,
 const struct amg_transport amg_self_transport = {
     .name = "self",
     .schemes = "self na+self",
-    .is_clear = amg_self_is_clear,
     .domain =
         {
             .open = self_domain_open,
@@ -469,6 +468,7 @@ const struct amg_transport amg_self_transport = {
             .is_oversubscribed = self_ep_is_oversubscribed,
             .poll = amg_self_poll,
             .cancel = amg_self_cancel,
+            .is_clear = amg_self_is_clear,
         },
     .addr =
         {

@@ -302,6 +302,9 @@ struct amg_ep_ops {
      * request becomes an arrival at any endpoint of the domain, also one that
      * is opened later; a driver whose only peer is this process may drop it. */
     hg_return_t (*cancel)(struct amg_ep *ep, struct amg_op *op);
+    /* Are all requests that this process has sent by any endpoint of the domain
+     * over, cancelled ones, too: answered or, if one-way, released? */
+    bool (*is_clear)(struct amg_ep *ep);
 };
 
 /* Peers are counted: each slot that returns a peer gives the caller a
@@ -419,10 +422,6 @@ struct amg_bulk_ops {
 struct amg_transport {
     const char *name;    /* name in addresses and reports: "self", "mpi" */
     const char *schemes; /* init strings it opens, space separated */
-    /* Are all requests that this process sent to itself over in the driver:
-     * answered or, if one-way, released? NULL in a driver that reaches other
-     * processes. */
-    bool (*is_clear)(struct amg_ep *ep);
     struct amg_domain_ops domain;
     struct amg_ep_ops ep;
     struct amg_addr_ops addr;

@@ -59,6 +59,8 @@ enum amg_counter {
     AMG_COUNT_TRANSFERS,       /* bulk transfers of the program */
     AMG_COUNT_PACKED_MESSAGES, /* of several one-way calls, sent */
     AMG_COUNT_PACKED_CALLS,    /* calls in these messages */
+    AMG_COUNT_RUNS_BEGUN,      /* of handlers; see rpc/quiet.c */
+    AMG_COUNT_RUNS_ENDED,
     AMG_COUNTERS
 };
 

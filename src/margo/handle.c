@@ -340,7 +340,7 @@ static bool defer_to_handler(struct amg_margo_handle *data)
         ABT_self_get_arg(&arg) != ABT_SUCCESS || arg != data)
         return false;
     AMG_ASSERT(data->left != NULL && *data->left == NULL);
-    amg_margo_count(data->mid, &data->mid->handlers, 1u);
+    amg_margo_handler_begin(data->mid);
     *data->left = data;
     return true;
 }

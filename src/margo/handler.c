@@ -16,13 +16,6 @@
 #include "margo/rpc.h"
 #include "mercury.h"
 
-/* Counts the end of a handler. Another thread may then free the instance, so
- * this function cannot wake the loop: the loop polls the count. */
-static void handler_over(margo_instance_id mid)
-{
-    amg_margo_count(mid, &mid->handlers, -1u);
-}
-
 static void handler_main(void *arg);
 
 /* Creates a handler's thread. False: no thread; the request was refused. */
@@ -71,7 +64,7 @@ static void waiting_start(margo_instance_id mid)
         data = amg_container_of(link, struct amg_margo_handle, queued);
         has_next = !handler_start(data, pool_of(data->rpc));
         if (has_next)
-            handler_over(mid);
+            amg_margo_handler_end(mid);
     }
 }
 
@@ -91,7 +84,7 @@ static void handler_main(void *arg)
     mid = left->mid;
     amg_margo_handle_abandon(left);
     (void)HG_Destroy(left->handle);
-    handler_over(mid);
+    amg_margo_handler_end(mid);
 }
 
 /* The handle that the calling thread serves, if the caller is a handler; else
@@ -143,7 +136,7 @@ void __margo_internal_post_wrapper_hooks(
     AMG_MARGO_NOTIFY(mid, rpc_ult, MARGO_MONITOR_FN_END, args);
     if (mid->max_handlers != 0 && !is_served_by_program(mid))
         waiting_start(mid);
-    handler_over(mid);
+    amg_margo_handler_end(mid);
 }
 
 bool amg_margo_handler_is_self(margo_instance_id mid)
@@ -207,13 +200,13 @@ hg_return_t __margo_internal_set_handle_data(hg_handle_t handle)
 void __margo_internal_incr_pending(margo_instance_id mid)
 {
     if (mid != MARGO_INSTANCE_NULL)
-        amg_margo_count(mid, &mid->handlers, 1u);
+        amg_margo_handler_begin(mid);
 }
 
 void __margo_internal_decr_pending(margo_instance_id mid)
 {
     if (mid != MARGO_INSTANCE_NULL)
-        handler_over(mid);
+        amg_margo_handler_end(mid);
 }
 
 /* Steps of amalgam_margo_serve(), also for programs that call each step. */
@@ -259,7 +252,7 @@ static hg_return_t serve(struct amg_margo_handle *data, ABT_pool pool)
     if (!handler_admit(mid, data) || AMG_LIKELY(handler_start(data, pool)))
         return HG_SUCCESS;
     waiting_start(mid);
-    handler_over(mid);
+    amg_margo_handler_end(mid);
     return HG_NOMEM;
 }
 
@@ -291,7 +284,7 @@ hg_return_t amalgam_margo_serve(
     mid = rpc->mid;
     if (rejects_requests(mid) && !amg_addr_is_self(HG_Get_info(handle)->addr))
         return refuse_at_end(mid, handle, HG_PERMISSION);
-    amg_margo_count(mid, &mid->handlers, 1u);
+    amg_margo_handler_begin(mid);
     data->serve = function;
     if (!AMG_MARGO_HAS_MONITOR(mid))
         return serve(data, rpc->pool);

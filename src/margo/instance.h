@@ -13,6 +13,7 @@
 #include "base/bias.h"
 #include "base/list.h"
 #include "base/pool.h"
+#include "core/context.h"
 #include "margo-monitoring.h"
 #include "margo.h"
 
@@ -308,6 +309,21 @@ static inline void amg_margo_count(
     } else {
         atomic_fetch_add_explicit(count, change, memory_order_seq_cst);
     }
+}
+
+/* Count a handler, here and for the quiescence of the class (rpc/quiet.c).
+ * Another thread may free the instance after its last handler has ended, so
+ * the end cannot wake the loop: the loop polls the count. */
+static inline void amg_margo_handler_begin(margo_instance_id mid)
+{
+    amg_counters_add(&mid->hg_context->counters, AMG_COUNT_RUNS_BEGUN);
+    amg_margo_count(mid, &mid->handlers, 1u);
+}
+
+static inline void amg_margo_handler_end(margo_instance_id mid)
+{
+    amg_counters_add(&mid->hg_context->counters, AMG_COUNT_RUNS_ENDED);
+    amg_margo_count(mid, &mid->handlers, -1u);
 }
 
 /* Waits for a thread that is changing a count; a thread that changes a count

@@ -199,7 +199,7 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
             HG_Error_to_string(rc));
 }
 
-void amg_control_send(hg_context_t *context, const struct hg_addr *to,
+hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
     uint8_t target_context, enum amg_control kind, const void *bytes)
 {
     uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
@@ -209,6 +209,6 @@ void amg_control_send(hg_context_t *context, const struct hg_addr *to,
     memcpy((char *)head + AMG_HEADER_LEN, bytes, AMG_CONTROL_LEN);
     amg_header_complete(head, AMG_CONTROL_LEN,
         amg_rpc_class_of(context->cls)->checksum_level != HG_CHECKSUM_NONE);
-    (void)head_send(
+    return head_send(
         context, to, target_context, head, AMG_HEADER_LEN + AMG_CONTROL_LEN);
 }

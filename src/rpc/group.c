@@ -350,7 +350,7 @@ static void own_run(struct amg_cq_entry *entry)
     settled = call->settled;
     amg_lock_unlock(&call->lock);
     if (settled == HG_SUCCESS)
-        amg_serve_run(entry);
+        amg_serve_run_counted(entry);
     else
         amg_respond_instead(handle, settled);
 }

@@ -47,6 +47,7 @@
 #include "amalgam_group.h"
 #include "rpc/group_state.h"
 #include "rpc/handle.h"
+#include "rpc/quiet.h"
 
 enum { AMG_GROUP_WIDTH = 5 }; /* children of a rank within its node */
 
@@ -168,7 +169,7 @@ struct amg_group_call {
 
 /* The part of a class for calls to groups. */
 struct amg_groups {
-    struct amg_lock lock;      /* guards all but the pools */
+    struct amg_lock lock;      /* guards all but pools and `quiet` */
     struct amg_map calls;      /* calls that came from a parent, by name */
     struct amg_map floors;     /* struct floor by root */
     struct amg_list open;      /* calls of this rank as the root, by serial */
@@ -177,6 +178,7 @@ struct amg_groups {
     struct amg_pool pool;      /* of struct amg_group_call */
     struct amg_pool edges;     /* of struct amg_group_edge */
     struct amg_rpc edge;       /* procs of all edges */
+    struct amg_quiet quiet;    /* guards itself */
 };
 
 static inline struct amg_groups *amg_groups_of(const hg_class_t *cls)
@@ -187,7 +189,7 @@ static inline struct amg_groups *amg_groups_of(const hg_class_t *cls)
 /* group.c: the life of a call. */
 
 hg_return_t amg_group_edge_proc(hg_proc_t proc, void *data);
-/* `look` of struct amg_group_ops. */
+/* Part of `look` of struct amg_group_ops. */
 void amg_group_look(hg_context_t *context, uint64_t now_ns);
 
 /* A call with one reference, without state; NULL: no memory. */
@@ -238,7 +240,7 @@ hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
 
 /* Enables a class to make and serve calls to groups. Takes `groups`, zeroed
  * memory of amg_mem. */
-void amg_groups_attach(struct amg_rpc_class *rpcs, struct amg_groups *groups);
+void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups);
 /* Tells the rank of an edge that the call is settled. */
 void amg_group_tell(const struct amg_group_call *call,
     const struct hg_handle *edge, hg_return_t ret);

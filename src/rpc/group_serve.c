@@ -414,13 +414,13 @@ void amg_group_tell(const struct amg_group_call *call,
 {
     struct settle settle = {call->root, call->serial, (uint32_t)ret, 0};
 
-    amg_control_send(call->context, &edge->addr, edge->info.context_id,
+    (void)amg_control_send(call->context, &edge->addr, edge->info.context_id,
         AMG_CONTROL_SETTLE, &settle);
 }
 
 /* Settles a call. If its request is still on its way, keeps the code as the
  * answer, so that the handler does not run. */
-static void told(hg_context_t *context, const void *bytes)
+static void settle_told(hg_context_t *context, const void *bytes)
 {
     struct amg_group_call *made = amg_group_call_make(context, 0);
     struct amg_group_call *call = NULL;
@@ -442,6 +442,21 @@ static void told(hg_context_t *context, const void *bytes)
         amg_group_call_unref(call);
     }
     amg_group_call_drop(made);
+}
+
+static void told(
+    hg_context_t *context, enum amg_control kind, const void *bytes)
+{
+    if (kind == AMG_CONTROL_SETTLE)
+        settle_told(context, bytes);
+    else
+        amg_quiet_told(context, kind, bytes);
+}
+
+static void look(hg_context_t *context, uint64_t now_ns)
+{
+    amg_group_look(context, now_ns);
+    amg_quiet_look(context, now_ns);
 }
 
 static void floor_drop(void *value)
@@ -468,16 +483,18 @@ static void groups_fini(struct amg_rpc_class *rpcs)
     amg_mem_free(groups);
 }
 
-void amg_groups_attach(struct amg_rpc_class *rpcs, struct amg_groups *groups)
+void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
 {
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
     static const struct amg_group_ops ops = {
         .arrived = request_arrived,
         .told = told,
         .cancel = amg_group_cancel,
-        .look = amg_group_look,
+        .look = look,
         .fini = groups_fini,
     };
 
+    amg_quiet_attach(cls, &groups->quiet, AMG_GROUP_WIDTH);
     amg_lock_init(&groups->lock);
     amg_list_init(&groups->open);
     amg_list_init(&groups->under_way);

@@ -493,16 +493,15 @@ void amg_forward_cancel(struct hg_handle *handle);
  * memory. */
 bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *));
-/* Runs the handler of a call: `run` of calls in general. */
+/* Run the handler of a call: `run` of calls in general. The second function
+ * counts the handler until it returns: quiet.c. */
 void amg_serve_run(struct amg_cq_entry *entry);
+void amg_serve_run_counted(struct amg_cq_entry *entry);
 /* Answers a call in WAITING with a code in place of its handler. */
 void amg_respond_instead(struct hg_handle *handle, hg_return_t ret);
 
-/* Kinds of control messages: the id of AMG_HEADER_CONTROL. */
-enum amg_control { AMG_CONTROL_SETTLE };
-enum { AMG_CONTROL_LEN = 16 }; /* bytes of their contents */
-/* Sends a control message of the library; without memory it is lost. */
-void amg_control_send(hg_context_t *context, const struct hg_addr *to,
+/* Sends a control message of the library. On an error it is not sent. */
+hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
     uint8_t target_context, enum amg_control kind, const void *bytes);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */

@@ -51,12 +51,22 @@ struct amg_rpc_handle_ops {
 
 struct amg_rpc_class;
 
+/* Kinds of control messages: the id of AMG_HEADER_CONTROL. */
+enum amg_control {
+    AMG_CONTROL_SETTLE,     /* group_serve.c */
+    AMG_CONTROL_QUIET_UP,   /* quiet.c: to a parent */
+    AMG_CONTROL_QUIET_DOWN, /* quiet.c: to a child */
+    AMG_CONTROLS
+};
+enum { AMG_CONTROL_LEN = 16 }; /* bytes of their contents */
+
 /* Functions of calls to groups that calls in general use. Constant. */
 struct amg_group_ops {
     /* A request of a call to a group has come in; nothing was done with it. */
     void (*arrived)(hg_handle_t up);
-    /* A control message has come in that settles a call. */
-    void (*told)(hg_context_t *context, const void *bytes);
+    /* A control message has come in. */
+    void (*told)(
+        hg_context_t *context, enum amg_control kind, const void *bytes);
     /* HG_Cancel() of a call to a group. False: the handle's call is no such. */
     bool (*cancel)(hg_handle_t handle);
     /* Ends the calls of a context whose time is over; AMG_CONTEXT_NEVER: all,
@@ -94,6 +104,7 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an ACK with an unknown token was logged */
     const struct amg_group_ops *group_ops;
     struct amg_groups *groups; /* calls to groups */
+    struct amg_quiet *quiet;
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of

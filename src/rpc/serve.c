@@ -127,6 +127,17 @@ void amg_serve_run(struct amg_cq_entry *entry)
     handle->rpc->callback(handle);
 }
 
+void amg_serve_run_counted(struct amg_cq_entry *entry)
+{
+    const struct hg_handle *handle =
+        amg_container_of(entry, struct hg_handle, entry);
+    hg_context_t *context = handle->info.context;
+
+    amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
+    amg_serve_run(entry);
+    amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
+}
+
 /* Queues a call, whose arguments are complete, for its handler. */
 static AMG_INLINE void serve_queue(struct hg_handle *handle)
 {
@@ -264,9 +275,10 @@ static void control_take(
     const char *bytes = (const char *)handle->arrival->data + AMG_HEADER_LEN;
 
     if (handle->arrival->is_one_way && header->user_len == AMG_CONTROL_LEN &&
-        header->id == AMG_CONTROL_SETTLE)
+        header->id < AMG_CONTROLS)
         amg_rpc_class_of(handle->info.hg_class)
-            ->group_ops->told(handle->info.context, bytes);
+            ->group_ops->told(
+                handle->info.context, (enum amg_control)header->id, bytes);
 }
 
 /* Handles a message that is_plain() does not accept, except late replies and
@@ -341,7 +353,7 @@ static AMG_INLINE struct hg_handle *incoming_make(
         return NULL;
     handle->on_unanswered_end = amg_respond_for_user;
     handle->info.addr = &handle->addr;
-    handle->entry.run = amg_serve_run;
+    handle->entry.run = amg_context_run_of(context);
     handle->entry.is_incoming = true;
     handle->rpc = rpc;
     return handle;
@@ -563,6 +575,17 @@ static void several_run(struct amg_cq_entry *entry)
     handler(context->cls, from_rank, arg, arg_len);
 }
 
+static void several_run_counted(struct amg_cq_entry *entry)
+{
+    const struct waiting *waiting =
+        amg_container_of(entry, struct waiting, entry);
+    hg_context_t *context = waiting->context;
+
+    amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
+    several_run(entry);
+    amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
+}
+
 static inline struct amg_cq_entry *waiting_make(hg_context_t *context,
     unsigned route, struct amg_rpc *rpc, struct amg_arrival *arrival,
     void (*run)(struct amg_cq_entry *))
@@ -689,7 +712,10 @@ static void serve_several(
     rpc = amg_rpc_find(context->cls, arrival_id(arrival));
     if (rpc != NULL && rpc->oneway != NULL)
         amg_order_queue(context, arrival->from, arrival->origin_context,
-            waiting_make(context, route, rpc, arrival, several_run));
+            waiting_make(context, route, rpc, arrival,
+                amg_context_run_of(context) == amg_serve_run
+                    ? several_run
+                    : several_run_counted));
     else
         records_serve(context, route, arrival, rpc, count);
 }

@@ -440,6 +440,43 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  */
 HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);
 
+/**
+ * Wait until nothing is under way in the class, and serve incoming calls
+ * meanwhile.
+ *
+ * Collective: each rank calls this function or amalgam_quiesce_start(), in the
+ * same order. The call returns when all ranks have called, and in the whole
+ * class no call is unanswered, no one-way call unexecuted, no transfer under
+ * way, and no handler or callback runs, those that handlers have caused
+ * included. A handle of an incoming call that the program keeps counts as a
+ * handler that runs. While nothing changes no message flows.
+ *
+ * @param hg_class    [in]  a class whose ranks all have a context of id 0
+ * @param timeout_ms  [in]  milliseconds; 0: does not wait
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     hg_class is NULL, or has no context of id 0
+ *            HG_TIMEOUT         ranks are missing, or something is under way.
+ *                               This rank stays in the quiescence: its next
+ *                               call goes on with this one, and begins no new
+ *                               one
+ *            HG_BUSY            this rank waits for the callback of
+ *                               amalgam_quiesce_start()
+ *            HG_CANCELED        the context of id 0 ended after an earlier call
+ *                               had timed out; no later quiescence ends
+ *            HG_OPNOTSUPPORTED  the peers of the class are no ranks, or the
+ *                               caller is a handler or callback
+ * Threads:   a thread that may call MPI, one at a time; collective over the
+ *            ranks of the class; may wait up to its time-out; runs the user's
+ *            callbacks.
+ * Undefined: calls by threads of the program meanwhile, except by handlers and
+ *            callbacks; a context of the class created or destroyed during the
+ *            call.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t amalgam_quiesce(
+    hg_class_t *hg_class, unsigned timeout_ms);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for MPI while calls are served: requests and barriers. */
+/* Waiting while calls are served: MPI requests, barriers and quiescence. */
 #include <sched.h>
 
 #include "amalgam.h"
@@ -12,6 +12,7 @@
 #include "core/wait_policy.h"
 #include "mercury_context.h"
 #include "mpi_backend/mpi_public.h"
+#include "rpc/quiet.h"
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
  * descriptor (core/wait_policy.c). On a core of its own a thread polls for 200
@@ -265,5 +266,29 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
         return rc;
     rc = barrier_pass(hg_class, domain);
     amg_mpi_barrier_end(domain);
+    return rc;
+}
+
+hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
+{
+    struct serve serve = {.cls = hg_class};
+    uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
+    uint64_t now_ns = 0;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_CLASS_OK(hg_class))
+        return amg_refusal();
+    if (amg_role.is_running) {
+        AMG_LOG_ERROR("rpc",
+            "amalgam_quiesce(): the caller is a handler or callback, for whose "
+            "end the quiescence would wait");
+        return HG_OPNOTSUPPORTED;
+    }
+    while ((rc = amg_quiet_enter(hg_class)) == HG_AGAIN) {
+        now_ns = amg_clock_ns();
+        if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
+            return HG_TIMEOUT;
+        comm_serve_turn(&serve, now_ns, deadline_ns);
+    }
     return rc;
 }

@@ -301,8 +301,9 @@ HG_PUBLIC hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
  * and callbacks. A handle of an incoming call that the program keeps counts as
  * a handler that runs. While nothing changes no message flows.
  *
- * @param hg_class  [in]
- * @param callback  [in]  run where callbacks of HG_Forward() run
+ * @param hg_class  [in]  a class whose ranks all have a context of id 0
+ * @param callback  [in]  run where callbacks of HG_Forward() run; counts as a
+ *                        handler that runs, and may begin the next quiescence
  * @param arg       [in]
  * @return HG_SUCCESS or an error, and then no callback follows
  * Owns:      `arg` must live until the callback ran.
@@ -310,9 +311,11 @@ HG_PUBLIC hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
  *                               context 0
  *            HG_BUSY            this rank waits for an earlier one
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks
- *            The callback gets HG_SUCCESS, or HG_CANCELED: context 0 ends
+ *            The callback gets HG_SUCCESS, or HG_CANCELED: context 0 ends, and
+ *            no later quiescence of the class ends
  * Threads:   any thread; never blocks; collective over the ranks of the class.
- * Undefined: calls of threads of the program meanwhile.
+ * Undefined: calls by threads of the program meanwhile, except by handlers and
+ *            callbacks; a context of the class created meanwhile.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_quiesce_start(

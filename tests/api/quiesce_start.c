@@ -62,6 +62,7 @@ static void keep_call(hg_handle_t handle)
     unsigned before = ended;
 
     keeps = true;
+    api_sync(the);
     api_forward(the, handle, NULL, &call);
     UNTIL(the, held != HG_HANDLE_NULL);
     keeps = false;
@@ -87,6 +88,7 @@ static void end_midway(hg_handle_t handle)
 
     keeps = true;
     held = HG_HANDLE_NULL;
+    api_sync(the);
     api_forward(the, handle, NULL, &call);
     UNTIL(the, held != HG_HANDLE_NULL);
     left = 1;

@@ -22,7 +22,6 @@
 enum {
     BATCHES_FEW = 5, /* with RANKS_MANY or more, or in a quick run */
     RANKS_MANY = 8,
-    NAP_US = 2000,
     PEERS_MAX = 64, /* peers that a rank calls, at most */
 };
 
@@ -217,10 +216,11 @@ static void memory_rows(
     }
 }
 
-static void class_run(struct pair *pair, const char *transport, unsigned ranks)
+static void class_run(struct pair *pair, unsigned ranks, void *arg)
 {
     const struct options *options = pair->options;
-    struct scale scale = {.transport = transport,
+    const struct pair *named = arg;
+    struct scale scale = {.transport = options->transport,
         .peers = ranks - 1 < PEERS_MAX ? ranks - 1 : PEERS_MAX};
     struct duel duel = {"scale_init", "mpi",
         "MPI_Comm_dup and MPI_Barrier of the same ranks", .calls = ranks,
@@ -229,6 +229,8 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
         .control = {control_round, &scale}, .more_rows = step_rows,
         .more_count = STEPS - CONTACT};
 
+    pair->transport = named->transport;
+    memcpy(pair->via, named->via, sizeof(pair->via));
     if (duel.batches == 0)
         duel.batches = ranks < RANKS_MANY ? OPTIONS_BATCHES_MIN : BATCHES_FEW;
     if (options->is_quick && duel.batches > BATCHES_FEW)
@@ -238,40 +240,18 @@ static void class_run(struct pair *pair, const char *transport, unsigned ranks)
         memory_rows(pair, &scale, &duel);
 }
 
-/* By all ranks: the first `ranks` measure or, with `ret_named`, open one class
- * to learn how rows name the transport, and what carries a call. Then all wait,
- * asleep, as other ranks may still measure. */
-static void part_run(const struct pair *pair, const struct pair *named,
-    unsigned ranks, struct pair *ret_named)
+/* Opens one class to learn how rows name the transport, and what carries a
+ * call. */
+static void names_find(struct pair *part, unsigned ranks, void *arg)
 {
-    MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Request request;
-    struct pair part;
-    int is_over = 0;
+    struct pair *named = arg;
 
-    MPI_Comm_split(pair->world->comm,
-        pair->world->rank < (int)ranks ? 0 : MPI_UNDEFINED, pair->world->rank,
-        &comm);
-    if (comm != MPI_COMM_NULL) {
-        team_join(&part, pair, comm);
-        if (ret_named != NULL) {
-            if (!pair_open_class(&part, pair->options->transport, true))
-                pair_fail(pair, "no class for scale");
-            pair_meet(&part);
-            *ret_named = part;
-            pair_close(&part);
-        } else {
-            part.transport = named->transport;
-            memcpy(part.via, named->via, sizeof(part.via));
-            class_run(&part, pair->options->transport, ranks);
-        }
-        MPI_Comm_free(&comm);
-        team_leave(&part);
-    }
-    guard_rest();
-    MPI_Ibarrier(pair->world->comm, &request);
-    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over)
-        pause_us(NAP_US);
+    (void)ranks;
+    if (!pair_open_class(part, part->options->transport, true))
+        pair_fail(part, "no class for scale");
+    pair_meet(part);
+    *named = *part;
+    pair_close(part);
 }
 
 void bench_scale(struct pair *pair)
@@ -282,8 +262,8 @@ void bench_scale(struct pair *pair)
 
     if (!team_is_possible(pair))
         return;
-    part_run(pair, NULL, 2, &named);
+    team_part(pair, 2, names_find, &named);
     for (unsigned ranks = 2; ranks < all; ranks = is_short ? all : 2 * ranks)
-        part_run(pair, &named, ranks, NULL);
-    part_run(pair, &named, all, NULL);
+        team_part(pair, ranks, class_run, &named);
+    team_part(pair, all, class_run, &named);
 }

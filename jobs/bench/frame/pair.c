@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "amalgam.h"
+#include "jobs/bench/frame/clock.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/frame/watch.h"
 
-enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3 };
+enum { PAGE_LEN = 4096, TEXT_LEN = 512, TAG = 3, NAP_US = 2000 };
 
 void pair_fail(const struct pair *pair, const char *format, ...)
 {
@@ -614,6 +615,29 @@ void team_close(struct pair *team)
 {
     pair_close(team);
     team_leave(team);
+}
+
+void team_part(const struct pair *like, unsigned ranks,
+    void (*run)(struct pair *part, unsigned ranks, void *arg), void *arg)
+{
+    const struct world *world = like->world;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request request;
+    struct pair part;
+    int is_over = 0;
+
+    MPI_Comm_split(world->comm, world->rank < (int)ranks ? 0 : MPI_UNDEFINED,
+        world->rank, &comm);
+    if (comm != MPI_COMM_NULL) {
+        team_join(&part, like, comm);
+        run(&part, ranks, arg);
+        MPI_Comm_free(&comm);
+        team_leave(&part);
+    }
+    guard_rest();
+    MPI_Ibarrier(world->comm, &request);
+    while (MPI_Test(&request, &is_over, MPI_STATUS_IGNORE), !is_over)
+        pause_us(NAP_US);
 }
 
 hg_addr_t *team_addrs(struct pair *team)

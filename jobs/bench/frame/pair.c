@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "amalgam.h"
+#include "amalgam_group.h"
 #include "jobs/bench/frame/clock.h"
 #include "jobs/bench/frame/pattern.h"
 #include "jobs/bench/frame/report.h"
@@ -492,14 +493,31 @@ static hg_return_t call_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
+/* Waits for a call that was made with the return value `ret`. */
+static void call_await(
+    struct pair *pair, hg_return_t ret, const hg_return_t *ended)
+{
+    pair_check(pair, ret, "the begin of the call");
+    while (*ended == HG_RETURN_MAX)
+        pair_turn(pair);
+    pair_check(pair, *ended, "the call");
+}
+
 void pair_call(struct pair *pair, hg_handle_t handle, void *input)
 {
-    hg_return_t ret = HG_RETURN_MAX; /* no call returns this code */
+    hg_return_t ended = HG_RETURN_MAX; /* no call returns this code */
 
-    CHECK(pair, HG_Forward(handle, call_ended, &ret, input));
-    while (ret == HG_RETURN_MAX)
-        pair_turn(pair);
-    pair_check(pair, ret, "the call");
+    call_await(pair, HG_Forward(handle, call_ended, &ended, input), &ended);
+}
+
+void pair_call_all(struct pair *pair, hg_handle_t handle)
+{
+    hg_return_t ended = HG_RETURN_MAX;
+
+    call_await(pair,
+        amalgam_forward_group(
+            handle, AMALGAM_GROUP_ALL, call_ended, &ended, NULL),
+        &ended);
 }
 
 void pair_call_once(struct pair *pair, hg_id_t id)

@@ -121,10 +121,12 @@ void pair_by_caller(struct pair *pair, enum amalgam_wait wait);
 void pair_by_thread(struct pair *pair, enum amalgam_wait wait, int core);
 
 /* For the caller: a handle for calls to the target; a call that waits for its
- * answer; a call without input, with a handle of its own. */
+ * answer; such a call of all ranks, without input; a call without input, with a
+ * handle of its own. */
 hg_handle_t pair_handle(struct pair *pair, hg_id_t id);
 void pair_handle_free(struct pair *pair, hg_handle_t handle);
 void pair_call(struct pair *pair, hg_handle_t handle, void *input);
+void pair_call_all(struct pair *pair, hg_handle_t handle);
 void pair_call_once(struct pair *pair, hg_id_t id);
 /* The pair of an incoming call: the data of its context, where each thread has
  * a context, else the data of its class. */

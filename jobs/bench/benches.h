@@ -23,6 +23,7 @@ void bench_controls(struct pair *pair);
 void bench_scale(struct pair *pair);
 void bench_incast(struct pair *pair);
 void bench_histogram(struct pair *pair);
+void bench_gather(struct pair *pair);
 void bench_group(struct pair *pair);
 
 #endif

@@ -45,6 +45,8 @@ static const struct bench {
         "all ranks call one: rate, fairness, and memory of that one"},
     {"histogram", bench_histogram, true, BENCH_OF_TEAM,
         "one-way updates of random ranks"},
+    {"gather", bench_gather, true, BENCH_OF_TEAM,
+        "one-way calls that ask random ranks for values"},
     {"group", bench_group, true, BENCH_OF_TEAM,
         "a call to all ranks, and the end of all calls"},
     {"scale", bench_scale, true, BENCH_OF_TEAM,

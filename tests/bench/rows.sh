@@ -7,7 +7,7 @@
 #
 # VIA is the route of the calls, or * for any; controls have none. ROWS is a
 # number, or one with a + for that many or more. HOSTS in the environment are
-# pretended nodes, one rank on each. A transport that this build does not offer
+# pretended nodes with as many ranks on each. A transport that this build does not offer
 # skips the test.
 set -eu
 
@@ -18,7 +18,9 @@ trap 'rm -rf "$dir"' EXIT
 
 launch=("$launcher" -n "$ranks")
 if [ -n "${HOSTS:-}" ]; then
-    launch=("$launcher" -hosts "$HOSTS" -ppn 1 -n "$ranks")
+    hosts=${HOSTS//[^,]/}
+    launch=("$launcher" -hosts "$HOSTS" -ppn $((ranks / (${#hosts} + 1)))
+        -n "$ranks")
 fi
 "${launch[@]}" "$program" "$bench" -t "$transport" --smoke --json "$dir/rows.json" "$@" >"$dir/out" 2>"$dir/err" || {
     code=$?

@@ -643,11 +643,14 @@ void team_part(const struct pair *like, unsigned ranks,
     MPI_Request request;
     struct pair part;
     int is_over = 0;
+    int order = 0;
 
+    MPI_Comm_rank(MPI_COMM_WORLD, &order);
     MPI_Comm_split(world->comm, world->rank < (int)ranks ? 0 : MPI_UNDEFINED,
-        world->rank, &comm);
+        order, &comm);
     if (comm != MPI_COMM_NULL) {
         team_join(&part, like, comm);
+        MPI_Comm_rank(comm, &part.rank);
         run(&part, ranks, arg);
         MPI_Comm_free(&comm);
         team_leave(&part);

@@ -188,8 +188,9 @@ bool team_is_possible(const struct pair *like);
  * ranks than cores is not pinned until team_leave(). */
 void team_join(struct pair *team, const struct pair *like, MPI_Comm comm);
 void team_leave(struct pair *team);
-/* Called by all ranks: the first `ranks` run `run` as a team without a class.
- * All wait, asleep, until that team has finished. */
+/* Called by all ranks: the first `ranks`, in MPI's order, which keeps nodes
+ * together, run `run` as a team without a class. All wait, asleep, until that
+ * team has finished. */
 void team_part(const struct pair *like, unsigned ranks,
     void (*run)(struct pair *part, unsigned ranks, void *arg), void *arg);
 /* Called by all ranks: a team with a class. False as team_is_possible(). */

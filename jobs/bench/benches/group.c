@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to all ranks whose answers are added up on the way back, by the number
- * of ranks.
+/* Calls to all ranks whose answers are added up on the way back, and the wait
+ * for the end of all calls where there are none, by the number of ranks.
  *
  * The first 2, 4, 8 ... of all ranks open a class; rank 0 calls, and all of
  * these ranks answer with a number. The control is the least that a program
  * does by MPI for such a call: all ranks wait for a broadcast, and then take
- * part in a sum. */
+ * part in a sum. For the end of all calls it is a barrier, and sums of what
+ * ranks have sent and received until two in a row are equal. */
+#include "amalgam.h"
 #include "amalgam_group.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/duel.h"
 #include "jobs/bench/frame/watch.h"
 #include "jobs/bench/raw/calls.h"
+
+enum { QUIESCE_MS = 600000 }; /* --deadline ends the job earlier */
 
 /* A call and its sum at rank 0; for the control, at all ranks. */
 struct sum {
@@ -114,6 +118,37 @@ static double mpi_batch(struct pair *part, struct duel *duel)
     return elapsed_us;
 }
 
+static void quiesce_once(struct pair *part, void *arg)
+{
+    (void)arg;
+    CHECK(part, amalgam_quiesce(part->cls, QUIESCE_MS));
+}
+
+static double quiesce_batch(struct pair *part, struct duel *duel)
+{
+    return duel_each(part, duel, quiesce_once, NULL);
+}
+
+static void mpi_quiesce_once(struct pair *part, void *arg)
+{
+    uint64_t counts[2] = {0, 0};
+    uint64_t sums[2] = {0, 0};
+    MPI_Request request;
+
+    (void)arg;
+    pair_barrier(part);
+    for (unsigned i = 0; i < 2; i++) {
+        MPI_Iallreduce(
+            counts, sums, 2, MPI_UINT64_T, MPI_SUM, part->comm, &request);
+        pair_wait(part, &request);
+    }
+}
+
+static double mpi_quiesce_batch(struct pair *part, struct duel *duel)
+{
+    return duel_each(part, duel, mpi_quiesce_once, NULL);
+}
+
 static void part_run(struct pair *part, unsigned ranks, void *arg)
 {
     const struct options *options = part->options;
@@ -125,7 +160,13 @@ static void part_run(struct pair *part, unsigned ranks, void *arg)
         .calls = options->calls != 0 ? options->calls : CALLS_LATENCY,
         .figure = DUEL_US, .ours = {sum_batch, &id, .enters = true},
         .control = {mpi_batch}};
+    struct duel quiesce = sum;
 
+    quiesce.op = "quiesce";
+    quiesce.text = "MPI_Ibarrier, and two MPI_Iallreduce of 16 B";
+    quiesce.size = 0;
+    quiesce.ours.run = quiesce_batch;
+    quiesce.control.run = mpi_quiesce_batch;
     (void)arg;
     if (!pair_open_class(part, options->transport, true))
         pair_fail(part, "no class for %s", part->bench);
@@ -134,6 +175,7 @@ static void part_run(struct pair *part, unsigned ranks, void *arg)
     CHECK(part, amalgam_register_reduce(
                     part->cls, id, sum_add, NULL, sizeof(double), 0));
     duel_run(part, &sum);
+    duel_run(part, &quiesce);
     pair_close(part);
 }
 

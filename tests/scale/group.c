@@ -171,7 +171,7 @@ static void call_begin(uint32_t index, const struct amg_tree *tree,
     struct rank *rank = &ranks[index];
 
     rank->is_known = true;
-    amg_group_state_init(&rank->state, tree, part, self);
+    rank->state = (struct amg_group_state){.tree = *tree, .part = part};
     parts_ask(index, part, index, self);
     if (self != AMG_TREE_NOWHERE)
         message_add(index, index, (struct amg_tree_part){self, 1}, HANDLER_END);
@@ -244,9 +244,10 @@ static void message_deliver(const struct message *message)
         edge_fail(message->to, message->part, HG_NOMEM);
     else if (message->kind == LOST)
         edge_fail(message->to, message->part, HG_HOSTUNREACH);
+    else if (to->kind == HAS_NONE)
+        amg_group_state_name(&to->state, message->part, HG_NOENTRY);
     else
-        CHECK(amg_group_state_own(
-            &to->state, to->kind == HAS_NONE ? HG_NOENTRY : HG_SUCCESS));
+        CHECK(amg_group_state_answered(&to->state, message->part, 1, NULL, 0));
     if (to->kind == DIES && !to->is_gone && random_below(4) == 0)
         rank_die(message->to);
     else if (to->is_known)

@@ -103,9 +103,6 @@ struct hg_context {
     atomic_uint ran;
     atomic_bool has_run; /* a thread has run callbacks; see progress.c */
     uint64_t opened_ns;  /* constant */
-    /* Runs an incoming call; set by the RPC layer. It publishes nothing:
-     * relaxed. */
-    void (*_Atomic run)(struct amg_cq_entry *);
     /* Not 0: arrivals need further checks. The bit AMG_CONTEXT_UNPOSTED of
      * HG_Context_unpost(), plus the number of origins whose calls wait in
      * rpc/order.c. */
@@ -269,12 +266,6 @@ void amg_context_ring(hg_context_t *context);
  * the program may wait for what the callback did. */
 void amg_context_run_by_service_thread(
     hg_context_t *context, struct amg_cq_entry *entry);
-
-static inline void (*amg_context_run_of(const hg_context_t *context))(
-    struct amg_cq_entry *)
-{
-    return atomic_load_explicit(&context->run, memory_order_relaxed);
-}
 
 /* Has the program made progress, or had enough time to start? */
 static inline bool amg_context_is_ready(const hg_context_t *context)

@@ -498,8 +498,7 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;
-    cls->job = (struct amg_class_job){
-        node->rank, node->size, node->node_size};
+    cls->job = (struct amg_class_job){node->rank, node->size, node->node_size};
     cls->is_first = node->rank == 0;
     reach_write(cls, node, is_near, is_far);
     return HG_SUCCESS;

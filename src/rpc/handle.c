@@ -505,7 +505,7 @@ hg_return_t amg_rpc_context_open(hg_context_t *context)
         return HG_NOMEM;
     }
     context->rpc = rpc;
-    atomic_init(&context->run,
+    atomic_init(&rpc->run,
         context->cls->ranks == NULL ? amg_serve_run : amg_serve_run_counted);
     return HG_SUCCESS;
 }

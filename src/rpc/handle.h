@@ -84,15 +84,24 @@ struct amg_looped {
 
 /* The RPC layer's part of a context. */
 struct amg_rpc_context {
-    struct amg_lock lock;       /* guards all below but `streams` */
+    struct amg_lock lock;       /* guards all below but the last two */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
-    struct amg_list early;      /* requests for unknown RPCs: serve.c */
+    struct amg_list early;      /* requests for unknown RPCs: begin.c */
     struct amg_list unanswered; /* calls destroyed unanswered: handle.c */
     struct amg_rpc_pulls pulls;
     struct amg_map lines;        /* queues of calls, by origin: order.c */
     struct amg_streams *streams; /* one-way calls not sent yet: oneway.c */
+    /* Runs an incoming call: amg_serve_run(), or with counters. It publishes
+     * nothing: relaxed. */
+    void (*_Atomic run)(struct amg_cq_entry *);
 };
+
+static inline void (*amg_context_run_of(const hg_context_t *context))(
+    struct amg_cq_entry *)
+{
+    return atomic_load_explicit(&context->rpc->run, memory_order_relaxed);
+}
 
 /* Owned by its references: the user's, one for each operation in flight, and,
  * at the target, one of the answer. The thread that owns the handle in its
@@ -144,9 +153,11 @@ struct hg_handle {
     /* Target: the request, until released; NULL in a looped call. */
     struct amg_arrival *arrival;
     struct amg_looped looped;
-    struct hg_op_id *fetch;       /* pull in flight; under context->rpc->lock */
-    struct amg_group_call *group; /* origin: call to a group whose callback has
-                                   * not begun; under the lock of groups */
+    union {
+        struct hg_op_id *fetch; /* pull in flight; under context->rpc->lock */
+        struct amg_group_call *group; /* call to a group whose callback has not
+                                       * begun; under the lock of groups */
+    };
     /* Target: on a list of context->rpc: in ACK_WAIT on `ack_waits`, earlier
      * perhaps on `early`, `pulls.waiting` (rpc/order.c) or `unanswered`. */
     struct amg_link link;
@@ -503,6 +514,17 @@ void amg_respond_instead(struct hg_handle *handle, hg_return_t ret);
 /* Sends a control message of the library. On an error it is not sent. */
 hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
     uint8_t target_context, enum amg_control kind, const void *bytes);
+
+/* Finds the RPC of a valid request, after the program's callback for new
+ * handles, and queues, pulls, keeps or refuses the request. */
+void amg_begin(struct hg_handle *handle);
+/* Frees the room of long arguments, as their handler begins. */
+void amg_begin_long(struct hg_handle *handle);
+/* Begins kept requests: for `id` (0: any) in one context, for `id` in all, or
+ * those that need not wait any longer. */
+void amg_begin_kept(hg_context_t *context, hg_id_t id);
+void amg_begin_registered(hg_class_t *cls, hg_id_t id);
+void amg_begin_look(hg_context_t *context);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(

@@ -284,8 +284,8 @@ static hg_return_t enter(
         amg_context_look_at(context, 0);
         for (; context != NULL;
              context = amg_class_context(cls, context->id + 1u))
-            atomic_store_explicit(
-                &context->run, amg_serve_run_counted, memory_order_relaxed);
+            atomic_store_explicit(&context->rpc->run, amg_serve_run_counted,
+                memory_order_relaxed);
     } else if (callback == NULL && quiet->callback == NULL) {
         ret = quiet->ret;
         quiet->has_entered = ret == HG_AGAIN;

@@ -16,171 +16,15 @@
 #include "wire/header.h"
 #include "wire/records.h"
 
-/* A program registers its RPCs when it has a context, and then makes progress.
- * A progress thread of the library starts earlier, and would refuse requests
- * for RPCs that are not registered yet. So that thread keeps such requests
- * until their RPC is registered. All RPCs count as registered as soon as a
- * thread of the program makes progress or, if none does, some seconds after the
- * context was created; from then on unknown ids are refused. The credits of the
- * peers bound the number of kept requests. */
-
-/* Defined below: serves a waiting request like a new arrival. */
-static void serve_known(struct hg_handle *handle);
-
-/* Takes the first request for `id` (0: any) off the list; NULL: no request. */
-static struct hg_handle *early_take(hg_context_t *context, hg_id_t id)
-{
-    struct hg_handle *handle = NULL;
-    struct amg_link *link = NULL;
-
-    amg_lock_lock(&context->rpc->lock);
-    link = amg_list_first(&context->rpc->early);
-    for (; link != NULL; link = amg_list_next(&context->rpc->early, link)) {
-        handle = amg_container_of(link, struct hg_handle, link);
-        if (id == 0 || handle->info.id == id)
-            break;
-    }
-    if (link != NULL)
-        amg_list_remove(link);
-    amg_lock_unlock(&context->rpc->lock);
-    return link == NULL ? NULL : handle;
-}
-
-static void early_serve(hg_context_t *context, hg_id_t id)
-{
-    struct hg_handle *handle = NULL;
-
-    while ((handle = early_take(context, id)) != NULL)
-        serve_known(handle);
-}
-
-/* Keeps a request for an unknown RPC: serve_known() runs once more when the RPC
- * is registered, when the program makes progress, or when the context is some
- * seconds old. False: no later registration is awaited. */
-static bool early_keep(struct hg_handle *handle)
-{
-    hg_context_t *context = handle->info.context;
-    hg_id_t id = handle->info.id;
-
-    if (!amg_role.is_library_thread || amg_context_is_ready(context))
-        return false;
-    amg_lock_lock(&context->rpc->lock);
-    amg_list_push(&context->rpc->early, &handle->link);
-    amg_lock_unlock(&context->rpc->lock);
-    amg_context_look_at(context, 0);
-    /* A registration after the look-up may have missed the request. */
-    if (amg_rpc_find(context->cls, id) != NULL)
-        early_serve(context, id);
-    return true;
-}
-
-static void early_serve_all(hg_class_t *cls, hg_id_t id)
-{
-    hg_context_t *context = amg_class_context(cls, 0);
-
-    for (; context != NULL; context = amg_class_context(cls, context->id + 1u))
-        early_serve(context, id);
-}
-
-static void early_look(hg_context_t *context)
-{
-    bool is_empty = false;
-
-    if (!amg_role.is_library_thread || amg_context_is_ready(context)) {
-        early_serve(context, 0);
-        return;
-    }
-    amg_lock_lock(&context->rpc->lock);
-    is_empty = amg_list_is_empty(&context->rpc->early);
-    amg_lock_unlock(&context->rpc->lock);
-    if (!is_empty)
-        amg_context_look_at(context, 0);
-}
-
 /* The target trusts nothing that arrived: it checks the head, and looks up the
  * id. A faulty request is logged and, unless it is one-way, answered with a
  * code. */
-
-/* Frees the room of long arguments, as their handler begins. */
-AMG_NOINLINE static void long_begin(struct hg_handle *handle)
-{
-    if (handle->arrival != NULL && handle->arrival->is_long) {
-        amg_arrival_begin(handle->arrival, amg_handle_ep(handle)->held);
-        return;
-    }
-    amg_pulls_end(handle);
-    if (handle->arrival == NULL) /* of a call to a group */
-        handle->looped.origin->is_long = false;
-}
-
-void amg_serve_run(struct amg_cq_entry *entry)
-{
-    struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
-
-    amg_handle_move_state(handle, AMG_HANDLE_WAITING, AMG_HANDLE_RUNNING);
-    if (!AMG_LIKELY(!handle->is_long))
-        long_begin(handle);
-    if (!handle->is_one_way) {
-        amg_refs_set(&handle->refs, 2); /* the program's and the answer's */
-        amg_refs_set(&handle->spare, 1);
-    }
-    handle->rpc->callback(handle);
-}
-
-void amg_serve_run_counted(struct amg_cq_entry *entry)
-{
-    const struct hg_handle *handle =
-        amg_container_of(entry, struct hg_handle, entry);
-    hg_context_t *context = handle->info.context;
-
-    amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
-    amg_serve_run(entry);
-    amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
-}
 
 /* Queues a call, whose arguments are complete, for its handler. */
 static AMG_INLINE void serve_queue(struct hg_handle *handle)
 {
     amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
     amg_context_queue(handle->info.context, &handle->entry);
-}
-
-/* Finds the RPC of a valid request, and queues, pulls, keeps or refuses it. */
-static void serve_known(struct hg_handle *handle)
-{
-    if (handle->rpc == NULL)
-        handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
-    if (handle->rpc == NULL) {
-        if (!early_keep(handle))
-            amg_respond_refuse(
-                handle, HG_NOENTRY, "the RPC is not registered here");
-    } else if (handle->rpc->callback == NULL) {
-        amg_respond_refuse(
-            handle, HG_INVALID_ARG, "the RPC has no callback here");
-    } else if (handle->is_long && handle->arrival != NULL &&
-               !handle->arrival->is_long) {
-        amg_handle_set_state(handle, AMG_HANDLE_PULLING);
-        handle->pull_len = amg_overflow_len(&handle->in);
-        if (!amg_pulls_add(handle))
-            amg_respond_refuse(
-                handle, HG_NOMEM, "no memory for its long arguments");
-    } else {
-        amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
-        amg_order_queue(handle->info.context, handle->addr.peer,
-            handle->info.context_id, &handle->entry);
-    }
-}
-
-/* Runs the program's callback for new handles, and then serve_known(). */
-AMG_NOINLINE static void serve_created(struct hg_handle *handle)
-{
-    hg_return_t rc = amg_handle_run_create_cb(handle);
-
-    if (rc == HG_SUCCESS)
-        serve_known(handle);
-    else
-        amg_respond_refuse(
-            handle, rc, "the program's callback for new handles failed");
 }
 
 /* Handles a request with a valid head. */
@@ -194,7 +38,7 @@ static void serve_request(
     handle->is_one_way = (header->flags & AMG_HEADER_ONE_WAY) != 0;
     handle->is_long = (header->flags & AMG_HEADER_MORE) != 0;
     if (handle->arrival->is_long && handle->is_long) /* from a faulty peer */
-        long_begin(handle);
+        amg_begin_long(handle);
     else
         handle->is_long |= handle->arrival->is_long;
     if (rc != HG_SUCCESS)
@@ -207,7 +51,7 @@ static void serve_request(
     else if ((header->flags & AMG_HEADER_GROUP) != 0)
         rpcs->group_ops->arrived(handle);
     else
-        serve_created(handle);
+        amg_begin(handle);
 }
 
 /* No memory for a handle: answers with a handle on the stack. */
@@ -380,7 +224,7 @@ bool amg_serve_to_self(struct hg_handle *origin, const uint64_t *input)
     if (AMG_LIKELY(amg_handle_is_created(target)))
         serve_queue(target);
     else
-        serve_created(target);
+        amg_begin(target);
     return true;
 }
 
@@ -424,7 +268,7 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-    serve_created(target);
+    amg_begin(target);
     return true;
 }
 
@@ -471,7 +315,7 @@ AMG_NOINLINE static void serve_plain(hg_context_t *context, unsigned route,
                    amg_handle_is_created(handle)))
         serve_queue(handle);
     else
-        serve_created(handle);
+        amg_begin(handle);
 }
 
 /* A plain request for a handler that takes no handle is queued by an entry in
@@ -669,7 +513,7 @@ static void records_serve(hg_context_t *context, unsigned route,
         handle->info.id = id;
         handle->in.data = record + AMG_RECORD_HEAD_LEN;
         handle->in.len = arg_len;
-        serve_created(handle); /* the last handle may release the arrival */
+        amg_begin(handle); /* the last handle may release the arrival */
     }
 }
 
@@ -760,12 +604,12 @@ void amg_serve_arrived(
 const struct amg_rpc_handle_ops amg_serve_handle_ops = {
     .size = sizeof(struct hg_handle),
     .fini = amg_handle_free_kept,
-    .registered = early_serve_all,
+    .registered = amg_begin_registered,
 };
 
 void amg_serve_look(hg_context_t *context, uint64_t now_ns)
 {
-    early_look(context);
+    amg_begin_look(context);
     amg_unanswered_look(context, now_ns);
     amg_respond_look(context, now_ns);
     amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
@@ -774,7 +618,7 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
 void amg_serve_end(hg_context_t *context)
 {
     amg_rpc_class_of(context->cls)->group_ops->look(context, AMG_CONTEXT_NEVER);
-    early_serve(context, 0);
+    amg_begin_kept(context, 0);
     amg_pulls_refuse(context);
     amg_unanswered_look(context, AMG_CONTEXT_NEVER);
 }

@@ -12,7 +12,7 @@
 #include "core/wait_policy.h"
 #include "mercury_context.h"
 #include "mpi_backend/mpi_public.h"
-#include "rpc/quiet.h"
+#include "rpc/group.h"
 
 /* MPI has no descriptor, so a wait polls MPI, by the policy of waits without a
  * descriptor (core/wait_policy.c). On a core of its own a thread polls for 200

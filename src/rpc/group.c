@@ -89,7 +89,7 @@ void amg_group_call_unref(struct amg_group_call *call)
     amg_pool_put(&call->groups->pool, call);
 }
 
-/* What an edge encodes as its input. */
+/* The input of an edge. */
 struct edge_input {
     const struct amg_group_call *call;
     struct amg_group_trailer trailer;
@@ -143,6 +143,23 @@ static bool answer_take_locked(
     return true;
 }
 
+static struct amg_group_edge *news_edge(struct amg_link *link)
+{
+    return amg_container_of(link, struct amg_group_edge, news);
+}
+
+static void news_add_locked(struct amg_group_edge *edge)
+{
+    struct amg_list *news = &edge->call->news;
+    struct amg_link *place = &news->head;
+
+    AMG_ASSERT_HELD(&edge->call->lock);
+    while (place->next != &news->head &&
+           news_edge(place->next)->part.first < edge->part.first)
+        place = place->next;
+    amg_list_insert(place, &edge->news);
+}
+
 /* Defined below, for the children of a rank that has failed. */
 static void parts_ask(
     struct amg_group_call *call, struct amg_tree_part part, bool is_retry);
@@ -156,7 +173,7 @@ static void edge_over(struct amg_group_edge *edge, hg_return_t ret)
     bool has_output = true;
 
     amg_lock_lock(&call->lock);
-    if (!edge->is_asked) { /* this rank itself, after the call was settled */
+    if (!edge->is_asked) { /* the own handler, after the call was settled */
         amg_lock_unlock(&call->lock);
         amg_group_edge_drop(edge);
         return;
@@ -165,13 +182,13 @@ static void edge_over(struct amg_group_edge *edge, hg_return_t ret)
     if (ret == HG_SUCCESS && !answer_take_locked(edge, &has_output))
         ret = HG_PROTOCOL_ERROR;
     has_output =
-        has_output && ret == HG_SUCCESS && call->kind != AMG_GROUP_DROP;
-    if (has_output && call->kind == AMG_GROUP_FOLD && call->user == NULL &&
-        call->state.part.count == 1) { /* a leaf */
+        has_output && ret == HG_SUCCESS && call->trailer.kind != AMG_GROUP_DROP;
+    if (has_output && call->trailer.kind == AMG_GROUP_FOLD &&
+        call->user == NULL && call->state.part.count == 1) { /* a leaf */
         call->sum = edge->handle->out;
         edge->handle->out.extra = NULL;
     } else if (has_output) {
-        amg_group_fold_add_locked(edge);
+        news_add_locked(edge);
     }
     if (call->settled == HG_SUCCESS)
         failed.count = 1;
@@ -237,6 +254,16 @@ put_edge:
     return rc;
 }
 
+static void settle_send(const struct amg_group_call *call,
+    const struct hg_handle *edge, hg_return_t ret)
+{
+    struct amg_group_settle settle = {
+        call->trailer.root, call->trailer.serial, (uint32_t)ret, 0};
+
+    (void)amg_control_send(call->context, &edge->addr, edge->info.context_id,
+        AMG_CONTROL_SETTLE, &settle);
+}
+
 /* The call is settled: tells the rank of an edge, and ends the edge with
  * `gives_up`, or if that rank has no children. */
 static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
@@ -255,7 +282,7 @@ static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
     if (handle == NULL)
         return;
     if (tells)
-        amg_group_tell(call, handle, settled);
+        settle_send(call, handle, settled);
     if (gives_up || edge->part.count == 1)
         amg_forward_cancel(handle);
     amg_handle_unref(handle);
@@ -266,23 +293,14 @@ static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
 static void part_ask(
     struct amg_group_call *call, struct amg_tree_part part, bool is_retry)
 {
-    const struct amg_tree *tree = &call->state.tree;
     struct amg_group_edge *edge = NULL;
-    struct edge_input input = {.call = call,
-        .trailer = {.root = call->root,
-            .serial = call->serial,
-            .first = part.first,
-            .count = part.count,
-            .base = tree->base,
-            .stride = tree->ranks != NULL ? 0 : tree->stride,
-            .lag = call->lag,
-            .kind = call->kind,
-            .context = call->root_context,
-            .is_kept = is_retry || call->user == NULL,
-            .pad_len = (uint8_t)(-call->block.len & 7)}};
+    struct edge_input input = {.call = call, .trailer = call->trailer};
     hg_return_t rc = edge_make(call, part, &edge);
     bool is_settled = false;
 
+    input.trailer.first = part.first;
+    input.trailer.count = part.count;
+    input.trailer.is_kept = is_retry || call->user == NULL;
     amg_lock_lock(&call->lock);
     if (rc == HG_SUCCESS)
         rc = call->settled;
@@ -361,8 +379,9 @@ static hg_return_t root_addr(
 {
     const struct amg_link *up = call->ups.head.next;
 
-    if (call->user != NULL || call->is_kept)
-        return amg_addr_init_rank(call->context->cls, call->root, ret_addr);
+    if (call->user != NULL || call->trailer.is_kept)
+        return amg_addr_init_rank(
+            call->context->cls, call->trailer.root, ret_addr);
     /* The request came from the root, and is the only one. */
     amg_addr_init_copy(
         &amg_container_of(up, struct hg_handle, link)->addr, ret_addr);
@@ -384,7 +403,7 @@ static void own_start(struct amg_group_call *call)
         rc = root_addr(call, &own->addr);
     }
     if (rc == HG_SUCCESS) {
-        if (!amg_serve_apart(own, call->root_context, &call->block,
+        if (!amg_serve_apart(own, call->trailer.context, &call->block,
                 amg_list_is_empty(&call->edges), own_run))
             rc = HG_NOMEM;
         amg_addr_fini(&own->addr);
@@ -514,6 +533,27 @@ void amg_group_look(hg_context_t *context, uint64_t now_ns)
     amg_context_look_at(context, next_ns);
 }
 
+bool amg_group_is_due_locked(const struct amg_group_call *call)
+{
+    bool is_over = amg_group_state_is_over(&call->state);
+
+    AMG_ASSERT_HELD(&call->lock);
+    return (!amg_list_is_empty(&call->news) &&
+               (!call->is_ordered || is_over)) ||
+           (call->sum_struct != NULL && is_over);
+}
+
+static void fold_queue(struct amg_group_call *call)
+{
+    amg_group_call_ref(call);
+    call->entry.run = amg_group_fold_run;
+    /* Reductions run where handlers run, callbacks of a gathering where the
+     * callback of the call will run. */
+    call->entry.is_incoming =
+        call->each == NULL || call->user->entry.is_incoming;
+    amg_context_queue(call->context, &call->entry);
+}
+
 void amg_group_call_move(struct amg_group_call *call)
 {
     bool is_over = false;
@@ -521,7 +561,7 @@ void amg_group_call_move(struct amg_group_call *call)
 
     amg_lock_lock(&call->lock);
     if (!call->is_ended && !call->is_busy) {
-        is_due = amg_group_fold_is_due_locked(call);
+        is_due = amg_group_is_due_locked(call);
         is_over = !is_due && amg_group_state_is_over(&call->state);
         call->is_busy = is_due;
         call->is_ended = is_over;
@@ -530,7 +570,7 @@ void amg_group_call_move(struct amg_group_call *call)
         amg_group_state_end(&call->state);
     amg_lock_unlock(&call->lock);
     if (is_due)
-        amg_group_fold(call);
+        fold_queue(call);
     else if (is_over)
         call->end(call);
 }

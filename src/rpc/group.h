@@ -47,11 +47,11 @@
 #include "amalgam_group.h"
 #include "rpc/group_state.h"
 #include "rpc/handle.h"
-#include "rpc/quiet.h"
+#include "core/context.h"
 
 enum { AMG_GROUP_WIDTH = 5 }; /* children of a rank within its node */
 
-/* What becomes of the members' outputs. */
+/* The fate of the members' outputs. */
 enum amg_group_kind { AMG_GROUP_DROP, AMG_GROUP_FOLD, AMG_GROUP_GATHER };
 
 /* The end of the input of an edge: after the input of the group call, padded to
@@ -81,6 +81,15 @@ struct amg_group_answer {
     uint32_t has_output;
 };
 
+/* The control message that settles a call. */
+struct amg_group_settle {
+    uint32_t root;
+    uint32_t serial;
+    uint32_t ret; /* HG_CANCELED or HG_TIMEOUT */
+    uint32_t unused;
+};
+
+/* Stands before each output that is gathered. */
 struct amg_group_piece {
     uint32_t position;
     uint32_t len; /* of the output, which is padded to 8 bytes */
@@ -113,7 +122,7 @@ struct amg_group_edge {
     struct amg_link news; /* call->news */
     struct amg_group_call *call;
     struct amg_tree_part part;
-    struct hg_handle *handle; /* its call, or `own` of the call; NULL: not
+    struct hg_handle *handle; /* of the call to that rank, or `own`; NULL: not
                                * needed any more */
     bool is_asked;            /* the answer is awaited */
 };
@@ -135,20 +144,16 @@ struct amg_group_call {
     struct amg_args sum; /* the folded output, or the gathered ones, encoded;
                           * `data` is NULL: none has come */
     char *structs;       /* memory for two output structs */
-    char *sum_struct;    /* that with the outputs folded so far, or NULL */
+    char *sum_struct;    /* the struct of the outputs folded so far, or NULL */
     /* Constant while the call is under way: */
     struct amg_groups *groups;
     hg_context_t *context;
     void (*end)(struct amg_group_call *call); /* runs once, without a lock */
     hg_id_t id;
-    uint32_t root;
-    uint32_t serial;
+    struct amg_group_trailer trailer; /* of the requests to children, but for
+                                       * the part */
     uint32_t self; /* position of this rank, or AMG_TREE_NOWHERE */
-    uint16_t lag;
-    uint8_t kind;
-    uint8_t root_context;
     uint8_t to_context;
-    bool is_kept;           /* stays in the map after its end */
     struct hg_handle *user; /* at the root: the program's handle */
     struct amalgam_group *group;
     amalgam_gather_cb_t each;
@@ -163,8 +168,33 @@ struct amg_group_call {
     struct amg_list ups;       /* requests of parents that are not answered */
     uint64_t limit_ns;         /* settles the call, or gives its children up */
     bool has_answered;         /* later requests are answered at once */
-    bool is_abandoned;         /* its context ends */
+    bool is_abandoned;         /* the context ends */
     atomic_int refs;
+};
+
+/* The state of a rank for quiescence (quiet.c). */
+struct amg_quiet {
+    struct amg_tree tree; /* of all ranks. Constant, as the three below */
+    struct amg_tree_walk first;
+    uint32_t parent;
+    uint32_t children;
+    struct amg_lock lock; /* guards what follows; NOTE(not a leaf): messages are
+                           * sent under the lock */
+    struct amg_tree_walk walk; /* over the children that were not told */
+    bool must_tell;            /* there may be such children */
+    bool is_over;              /* what they are told */
+    bool has_told;             /* the parent, in this round */
+    uint32_t came;             /* children that have told, in this round */
+    uint64_t sum;              /* of these */
+    uint64_t before; /* root: sum of the round before; NO_SUM: there was none */
+    uint64_t wait_ns; /* until the next look at a rank that is not idle */
+    /* Of the program's call; HG_AGAIN: under way. */
+    bool has_entered;
+    hg_return_t ret;
+    amalgam_quiesce_cb_t callback; /* NULL: a thread waits */
+    void *arg;
+    hg_context_t *context; /* of `entry` */
+    struct amg_cq_entry entry;
 };
 
 /* The part of a class for calls to groups. */
@@ -216,15 +246,14 @@ void amg_group_call_move(struct amg_group_call *call);
 void amg_group_call_settle(
     struct amg_group_call *call, hg_return_t ret, bool gives_up);
 
+/* Is there an output to use, or must the folded one be encoded? */
+bool amg_group_is_due_locked(const struct amg_group_call *call);
+
 /* group_fold.c: the outputs. */
 
-/* Is there an output to use, or must the folded one be encoded? */
-bool amg_group_fold_is_due_locked(const struct amg_group_call *call);
-/* An edge has an output. */
-void amg_group_fold_add_locked(struct amg_group_edge *edge);
-/* Lets HG_Trigger() use the outputs, and then call amg_group_call_move(). The
- * caller has set is_busy. */
-void amg_group_fold(struct amg_group_call *call);
+/* Uses the outputs that have come, in HG_Trigger(), and then calls
+ * amg_group_call_move(). is_busy is set. */
+void amg_group_fold_run(struct amg_cq_entry *entry);
 /* Gives the failed ranks of a gathering to the program. */
 void amg_group_fold_names(struct amg_group_call *call);
 
@@ -241,8 +270,21 @@ hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
 /* Enables a class to make and serve calls to groups. Takes `groups`, zeroed
  * memory of amg_mem. */
 void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups);
-/* Tells the rank of an edge that the call is settled. */
-void amg_group_tell(const struct amg_group_call *call,
-    const struct hg_handle *edge, hg_return_t ret);
+
+/* quiet.c: quiescence of the class. */
+
+/* Enables the class to wait for quiescence. `quiet`, zeroed, stays the
+ * caller's; `width`: children of a rank within its node. */
+void amg_quiet_attach(hg_class_t *cls, struct amg_quiet *quiet, uint32_t width);
+
+/* Enters, unless an earlier call has. HG_AGAIN: not over, call again. Any other
+ * result of a quiescence is returned once. */
+hg_return_t amg_quiet_enter(hg_class_t *cls);
+
+/* A message about quiescence has come in. */
+void amg_quiet_told(
+    hg_context_t *context, enum amg_control kind, const void *bytes);
+/* Does what is due; at AMG_CONTEXT_NEVER the context ends. */
+void amg_quiet_look(hg_context_t *context, uint64_t now_ns);
 
 #endif

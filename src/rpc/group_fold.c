@@ -39,33 +39,6 @@ static struct output output_of(struct amg_group_edge *edge)
         edge, (const char *)out->data + before, out->len - before};
 }
 
-static struct amg_group_edge *news_edge(struct amg_link *link)
-{
-    return amg_container_of(link, struct amg_group_edge, news);
-}
-
-void amg_group_fold_add_locked(struct amg_group_edge *edge)
-{
-    struct amg_list *news = &edge->call->news;
-    struct amg_link *place = &news->head;
-
-    AMG_ASSERT_HELD(&edge->call->lock);
-    while (place->next != &news->head &&
-           news_edge(place->next)->part.first < edge->part.first)
-        place = place->next;
-    amg_list_insert(place, &edge->news);
-}
-
-bool amg_group_fold_is_due_locked(const struct amg_group_call *call)
-{
-    bool is_over = amg_group_state_is_over(&call->state);
-
-    AMG_ASSERT_HELD(&call->lock);
-    return (!amg_list_is_empty(&call->news) &&
-               (!call->is_ordered || is_over)) ||
-           (call->sum_struct != NULL && is_over);
-}
-
 static void fold_fail(struct amg_group_call *call, hg_return_t ret)
 {
     AMG_LOG_ERROR("rpc",
@@ -255,7 +228,7 @@ void amg_group_fold_names(struct amg_group_call *call)
 static void output_use(struct amg_group_call *call, const struct amg_rpc *rpc,
     const struct output *output)
 {
-    hg_return_t rc = call->kind == AMG_GROUP_FOLD
+    hg_return_t rc = call->trailer.kind == AMG_GROUP_FOLD
                          ? output_fold(call, rpc, output)
                      : call->user != NULL ? output_give(call, output)
                                           : output_gather(call, output);
@@ -274,18 +247,19 @@ static struct amg_group_edge *news_take(
     struct amg_link *link = NULL;
 
     amg_lock_lock(&call->lock);
-    call->is_ordered = call->kind == AMG_GROUP_FOLD && rpc != NULL &&
+    call->is_ordered = call->trailer.kind == AMG_GROUP_FOLD && rpc != NULL &&
                        rpc->reduce != NULL &&
                        (rpc->reduce->flags & AMALGAM_REDUCE_ORDERED) != 0;
-    call->is_busy = amg_group_fold_is_due_locked(call);
+    call->is_busy = amg_group_is_due_locked(call);
     if (call->is_busy)
         link = amg_list_pop(&call->news);
     *ret_encodes = call->is_busy && link == NULL;
     amg_lock_unlock(&call->lock);
-    return link == NULL ? NULL : news_edge(link);
+    return link == NULL ? NULL
+                        : amg_container_of(link, struct amg_group_edge, news);
 }
 
-static void fold_run(struct amg_cq_entry *entry)
+void amg_group_fold_run(struct amg_cq_entry *entry)
 {
     struct amg_group_call *call =
         amg_container_of(entry, struct amg_group_call, entry);
@@ -305,15 +279,4 @@ static void fold_run(struct amg_cq_entry *entry)
     }
     amg_group_call_move(call);
     amg_group_call_unref(call);
-}
-
-void amg_group_fold(struct amg_group_call *call)
-{
-    amg_group_call_ref(call);
-    call->entry.run = fold_run;
-    /* Reductions run where handlers run, callbacks of a gathering where the
-     * callback of the call will run. */
-    call->entry.is_incoming =
-        call->each == NULL || call->user->entry.is_incoming;
-    amg_context_queue(call->context, &call->entry);
 }

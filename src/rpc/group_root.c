@@ -180,12 +180,12 @@ static bool result_move(struct amg_group_call *call, struct hg_handle *user)
     struct names *names = NULL;
     size_t at = 0;
 
-    user->has_names = false;
-    if (count == 0) {
+    if (count == 0 && user->ret == HG_SUCCESS) {
         user->out = call->sum;
         call->sum.extra = NULL;
-        return true;
     }
+    if (count == 0)
+        return true;
     room = (room + 7) / 8 * 8;
     names = amg_mem_alloc(room + call->sum.len);
     if (names == NULL)
@@ -204,7 +204,6 @@ static bool result_move(struct amg_group_call *call, struct hg_handle *user)
     user->out.extra = names;
     user->out.data = call->sum.data != NULL ? (char *)names + room : NULL;
     user->out.len = call->sum.len;
-    user->has_names = true;
     return true;
 }
 
@@ -239,12 +238,13 @@ static hg_return_t serial_take(struct amg_group_call *call, unsigned timeout_ms)
     floor = groups->serial;
     first = amg_list_first(&groups->open);
     if (first != NULL)
-        floor = amg_container_of(first, struct amg_group_call, link)->serial;
+        floor = amg_container_of(first, struct amg_group_call, link)
+                    ->trailer.serial;
     if (groups->serial - floor >= AMALGAM_GROUP_OPEN_MAX) {
         rc = HG_AGAIN;
     } else {
-        call->serial = groups->serial++;
-        call->lag = (uint16_t)(call->serial - floor);
+        call->trailer.serial = groups->serial++;
+        call->trailer.lag = (uint16_t)(call->trailer.serial - floor);
         amg_list_push(&groups->open, &call->link);
         amg_list_push(&groups->under_way, &call->under_way);
         if (timeout_ms > 0)
@@ -320,51 +320,54 @@ static void call_fill(struct amg_group_call *call,
         .stride = 1, .node_size = job->node_size, .width = AMG_GROUP_WIDTH};
 
     call->end = root_end;
-    call->root = job->rank;
-    call->root_context = call->context->id;
     call->to_context = handle->info.context_id;
     call->each = each;
-    call->kind = each != NULL                  ? AMG_GROUP_GATHER
-                 : handle->rpc->reduce != NULL ? AMG_GROUP_FOLD
-                                               : AMG_GROUP_DROP;
     if (!is_all) {
         tree = group->tree;
         atomic_fetch_add_explicit(&group->refs, 1, memory_order_relaxed);
         call->group = group;
     }
+    call->trailer = (struct amg_group_trailer){.root = job->rank,
+        .base = tree.base,
+        .stride = tree.ranks != NULL ? 0 : tree.stride,
+        .kind = each != NULL                  ? AMG_GROUP_GATHER
+                : handle->rpc->reduce != NULL ? AMG_GROUP_FOLD
+                                              : AMG_GROUP_DROP,
+        .context = call->context->id};
     amg_group_call_place(call, &tree, (struct amg_tree_part){0, count},
         position_of(&tree, count, job->rank));
 }
 
 /* How a public function makes a call. */
-struct way {
-    const char *call; /* its name */
+struct how {
+    const char *call; /* the function's name */
     unsigned timeout_ms;
     amalgam_gather_cb_t each;
 };
 
-static hg_return_t forward(const struct way *way, hg_handle_t handle,
+static hg_return_t forward(const struct how *how, hg_handle_t handle,
     amalgam_group_t group, hg_cb_t callback, void *arg, void *in)
 {
     struct amg_group_call *call = NULL;
-    hg_return_t rc = forward_check(way->call, handle, group);
+    hg_return_t rc = forward_check(how->call, handle, group);
 
     if (rc != HG_SUCCESS)
         return rc;
     call = amg_group_call_make(handle->info.context, handle->info.id);
     if (call == NULL)
         return HG_NOMEM;
-    call_fill(call, handle, group, way->each);
+    call_fill(call, handle, group, how->each);
     rc = amg_rpc_encode_apart(
         handle, false, in, &call->block, call->short_block);
+    call->trailer.pad_len = (uint8_t)(-call->block.len & 7);
     if (rc == HG_SUCCESS)
-        rc = serial_take(call, way->timeout_ms);
+        rc = serial_take(call, how->timeout_ms);
     if (rc != HG_SUCCESS) {
         amg_group_call_drop(call);
         return rc;
     }
     user_begin(call, handle, callback, arg);
-    if (way->timeout_ms > 0)
+    if (how->timeout_ms > 0)
         amg_context_look_at(call->context, call->limit_ns);
     amg_group_call_begin(call);
     amg_group_call_unref(call);
@@ -375,14 +378,14 @@ hg_return_t amalgam_forward_group(hg_handle_t handle, amalgam_group_t group,
     hg_cb_t callback, void *arg, void *in)
 {
     return forward(
-        &(struct way){.call = __func__}, handle, group, callback, arg, in);
+        &(struct how){.call = __func__}, handle, group, callback, arg, in);
 }
 
 hg_return_t amalgam_forward_group_timed(hg_handle_t handle,
     amalgam_group_t group, unsigned timeout_ms, hg_cb_t callback, void *arg,
     void *in)
 {
-    return forward(&(struct way){__func__, timeout_ms, NULL}, handle, group,
+    return forward(&(struct how){__func__, timeout_ms, NULL}, handle, group,
         callback, arg, in);
 }
 
@@ -392,7 +395,7 @@ hg_return_t amalgam_forward_gather(hg_handle_t handle, amalgam_group_t group,
 {
     if (!AMG_GIVEN(each))
         return HG_INVALID_ARG;
-    return forward(&(struct way){__func__, timeout_ms, each}, handle, group,
+    return forward(&(struct how){__func__, timeout_ms, each}, handle, group,
         callback, arg, in);
 }
 
@@ -427,7 +430,7 @@ hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
             "the last call of handle %p was to no group, or is under way",
             (void *)handle))
         return HG_INVALID_ARG;
-    if (handle->has_names)
+    if (handle->ret != HG_SUCCESS)
         names = handle->out.extra;
     if (handle->ret == HG_NOMEM && names == NULL)
         return HG_NOMEM;

@@ -11,7 +11,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* What this rank keeps of the calls of one root. Under groups->lock. */
+/* The calls of one root that this rank keeps. Under groups->lock. */
 struct floor {
     uint32_t serial;      /* all calls below have ended */
     struct amg_list kept; /* calls that have ended here, by `link` */
@@ -57,11 +57,11 @@ static struct amg_group_call *old_take_locked(
         struct amg_group_call *call =
             amg_container_of(link, struct amg_group_call, link);
 
-        if (!is_before(call->serial, floor->serial))
+        if (!is_before(call->trailer.serial, floor->serial))
             continue;
         amg_list_remove(link);
-        (void)amg_map_remove(
-            &groups->calls, call_name(call->root, call->serial));
+        (void)amg_map_remove(&groups->calls,
+            call_name(call->trailer.root, call->trailer.serial));
         return call;
     }
     return NULL;
@@ -188,14 +188,14 @@ static void served_end(struct amg_group_call *call)
     amg_list_init(&ups);
     amg_lock_lock(&groups->lock);
     amg_list_remove(&call->under_way);
-    if (call->is_kept)
-        floor = amg_map_get(&groups->floors, call->root);
-    is_kept = floor != NULL && !is_before(call->serial, floor->serial);
+    if (call->trailer.is_kept)
+        floor = amg_map_get(&groups->floors, call->trailer.root);
+    is_kept = floor != NULL && !is_before(call->trailer.serial, floor->serial);
     if (is_kept)
         amg_list_push(&floor->kept, &call->link);
-    else if (call->is_kept)
-        (void)amg_map_remove(
-            &groups->calls, call_name(call->root, call->serial));
+    else if (call->trailer.is_kept)
+        (void)amg_map_remove(&groups->calls,
+            call_name(call->trailer.root, call->trailer.serial));
     call->has_answered = true;
     amg_list_splice(&ups, &call->ups);
     amg_lock_unlock(&groups->lock);
@@ -229,12 +229,7 @@ static void call_fill(struct amg_group_call *call, const struct hg_handle *up,
     const struct amg_tree *tree, const struct amg_group_trailer *trailer)
 {
     call->end = served_end;
-    call->root = trailer->root;
-    call->serial = trailer->serial;
-    call->is_kept = trailer->is_kept != 0;
-    call->kind = trailer->kind;
-    call->lag = trailer->lag;
-    call->root_context = trailer->context;
+    call->trailer = *trailer;
     call->block.data = up->in.data;
     call->block.len = up->in.len - trailer_len(trailer);
     amg_group_call_place(call, tree,
@@ -255,7 +250,7 @@ static void room_move(struct hg_handle *up, struct amg_group_call *call)
     }
 }
 
-/* What becomes of a request for a call. */
+/* The fate of a request for a call. */
 enum place {
     IS_NEW,      /* the call begins with this request */
     WAITS,       /* the call has begun and will answer this request, too */
@@ -275,8 +270,8 @@ static struct amg_group_call *unnamed_find_locked(
         struct amg_group_call *call =
             amg_container_of(link, struct amg_group_call, under_way);
 
-        if (call->user == NULL && call->root == named->root &&
-            call->serial == named->serial)
+        if (call->user == NULL && call->trailer.root == named->trailer.root &&
+            call->trailer.serial == named->trailer.serial)
             return call;
     }
     return NULL;
@@ -289,7 +284,7 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
     struct amg_group_call **ret_call)
 {
     struct amg_groups *groups = made->groups;
-    uint64_t name = call_name(made->root, made->serial);
+    uint64_t name = call_name(made->trailer.root, made->trailer.serial);
     struct amg_group_call *call = NULL;
     struct floor *floor = NULL;
     enum place place = IS_NEW;
@@ -298,14 +293,16 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
     call = amg_map_get(&groups->calls, name);
     if (call == NULL && up == NULL)
         call = unnamed_find_locked(groups, made);
-    floor = made->is_kept ? floor_get_locked(groups, made->root)
-                          : amg_map_get(&groups->floors, made->root);
+    floor = made->trailer.is_kept
+                ? floor_get_locked(groups, made->trailer.root)
+                : amg_map_get(&groups->floors, made->trailer.root);
     if (call != NULL) {
         place = call->has_answered ? IS_ANSWERED : WAITS;
         amg_group_call_ref(call);
-    } else if (floor != NULL && is_before(made->serial, floor->serial)) {
+    } else if (floor != NULL &&
+               is_before(made->trailer.serial, floor->serial)) {
         place = IS_OLD;
-    } else if (made->is_kept &&
+    } else if (made->trailer.is_kept &&
                (floor == NULL ||
                    amg_map_put(&groups->calls, name, made) != HG_SUCCESS)) {
         place = NO_MEMORY;
@@ -399,24 +396,7 @@ static void request_arrived(hg_handle_t up)
     (void)amg_pulls_add(up); /* which stands in no line, so needs no memory */
 }
 
-/* A message that settles a call. */
-struct settle {
-    uint32_t root;
-    uint32_t serial;
-    uint32_t ret;
-    uint32_t unused;
-};
-
-_Static_assert(sizeof(struct settle) == AMG_CONTROL_LEN, "fits");
-
-void amg_group_tell(const struct amg_group_call *call,
-    const struct hg_handle *edge, hg_return_t ret)
-{
-    struct settle settle = {call->root, call->serial, (uint32_t)ret, 0};
-
-    (void)amg_control_send(call->context, &edge->addr, edge->info.context_id,
-        AMG_CONTROL_SETTLE, &settle);
-}
+_Static_assert(sizeof(struct amg_group_settle) == AMG_CONTROL_LEN, "fits");
 
 /* Settles a call. If its request is still on its way, keeps the code as the
  * answer, so that the handler does not run. */
@@ -424,15 +404,15 @@ static void settle_told(hg_context_t *context, const void *bytes)
 {
     struct amg_group_call *made = amg_group_call_make(context, 0);
     struct amg_group_call *call = NULL;
-    struct settle settle;
+    struct amg_group_settle settle;
 
     memcpy(&settle, bytes, sizeof(settle));
     if (made == NULL)
         return; /* the parent gives this rank up after the grace */
-    made->root = settle.root;
-    made->serial = settle.serial;
+    made->trailer.root = settle.root;
+    made->trailer.serial = settle.serial;
     made->unfolded = settle.ret == HG_TIMEOUT ? HG_TIMEOUT : HG_CANCELED;
-    made->is_kept = true;
+    made->trailer.is_kept = true;
     made->has_answered = true;
     made->is_ended = true;
     if (settle.root < context->cls->job.size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one rank knows of a call to a group. */
+/* The answers and failures of a call to a group, as one rank knows them. */
 #include "rpc/group_state.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What one rank knows of a call to a group: which members of its part of the
- * tree have answered or failed. Pure functions, without messages and locks.
+/* The state of a call to a group at one rank: which members of the rank's part
+ * of the tree have answered or failed. Pure functions, without messages and
+ * locks.
  *
  * The call is over when all members of the part have answered or are named as
  * failed. Each member is counted once: this rank itself, and the others in the

@@ -141,8 +141,6 @@ struct hg_handle {
     bool has_reply;      /* origin: op.data must be released */
     bool is_group;       /* of an edge, or `own`, of a call to a group; cleared
                           * before the handle is dropped */
-    bool has_names;      /* origin: of ranks that failed in a call to a group, in
-                          * out.extra */
     /* Set by HG_Cancel(), read by steps of operations. A mere flag: relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* result of the call, or of the answer */

@@ -34,7 +34,7 @@
  * children hear of that round, so no message comes too early, and a message for
  * which there is no memory is sent again: amg_quiet_look() does all that is
  * due, under the lock. */
-#include "rpc/quiet.h"
+#include "rpc/group.h"
 
 #include <string.h>
 

@@ -60,7 +60,7 @@ enum {
 typedef void (*amalgam_reduce_cb_t)(
     const void *from_out, void *inout_out, void *arg);
 
-/** Called when amalgam_quiesce_start() has ended. */
+/** Called once when the wait of amalgam_quiesce_start() has ended. */
 typedef void (*amalgam_quiesce_cb_t)(hg_return_t ret, void *arg);
 
 enum amalgam_reduce_flags {
@@ -291,31 +291,37 @@ HG_PUBLIC hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
     amalgam_reduce_cb_t fn, void *arg, size_t out_len, unsigned flags);
 
 /**
- * Begin to wait, without blocking, until nothing is under way in the class.
+ * Begin to wait until nothing is under way in the class, and return at once.
  *
- * Collective: each rank calls this or amalgam_quiesce(), in the same order. The
- * callback runs on each rank when all ranks have called, and in the whole class
- * no call is unanswered, no one-way call unexecuted, no transfer under way, and
- * no handler runs, those that handlers have caused included. Until then the
+ * Collective: each rank calls this function or amalgam_quiesce(), all in the
+ * same order of calls. The callback runs on each rank, after all ranks have
+ * called, when in the whole class no call is unanswered, no one-way call waits
+ * for its handler, no transfer is under way, and no handler or callback runs;
+ * all that handlers and callbacks begin meanwhile is included. Until then the
  * program makes progress and runs callbacks, and makes calls only in handlers
  * and callbacks. A handle of an incoming call that the program keeps counts as
- * a handler that runs. While nothing changes no message flows.
+ * a handler that runs.
+ *
+ * A rank with nothing under way says so by one message and then sleeps, so a
+ * long wait costs no further messages. A rank whose callback has run may make
+ * calls again, which may come to other ranks before the callback runs there.
  *
  * @param hg_class  [in]  a class whose ranks all have a context of id 0
- * @param callback  [in]  run where callbacks of HG_Forward() run; counts as a
- *                        handler that runs, and may begin the next quiescence
- * @param arg       [in]
- * @return HG_SUCCESS or an error, and then no callback follows
+ * @param callback  [in]  run where callbacks of HG_Forward() run; may begin the
+ *                        next wait
+ * @param arg       [in]  for the callback
+ * @return HG_SUCCESS or an error
  * Owns:      `arg` must live until the callback ran.
- * Errors:    HG_INVALID_ARG     hg_class or callback is NULL, or there is no
- *                               context 0
- *            HG_BUSY            this rank waits for an earlier one
+ * Errors:    HG_INVALID_ARG     hg_class or callback is NULL, or the class has
+ *                               no context of id 0
+ *            HG_BUSY            an earlier wait of this rank has not ended
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks
- *            The callback gets HG_SUCCESS, or HG_CANCELED: context 0 ends, and
- *            no later quiescence of the class ends
- * Threads:   any thread; never blocks; collective over the ranks of the class.
- * Undefined: calls by threads of the program meanwhile, except by handlers and
- *            callbacks; a context of the class created meanwhile.
+ *            No callback follows an error. The callback gets HG_SUCCESS, or
+ *            HG_CANCELED if the context of id 0 ends before; no later wait in
+ *            the class ends then.
+ * Threads:   any thread; never blocks. Collective over the ranks of the class.
+ * Undefined: meanwhile, calls by threads of the program outside of handlers and
+ *            callbacks, and a context of the class created.
  * Source:    ours.
  */
 HG_PUBLIC hg_return_t amalgam_quiesce_start(

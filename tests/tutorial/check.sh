@@ -120,6 +120,12 @@ want_group() {
     done
 }
 
+want_quiesce() {
+    for ((rank = 0; rank < ranks; rank++)); do
+        echo "rank $rank: 500 vertices, the same distances as alone"
+    done
+}
+
 want_margo_sum() {
     local count
     for ((rank = 1; rank < ranks; rank++)); do

@@ -143,9 +143,14 @@ static void begin_known(struct hg_handle *handle)
             amg_respond_refuse(
                 handle, HG_NOMEM, "no memory for its long arguments");
     } else {
+        const struct hg_handle *origin = handle->looped.origin;
+
         amg_handle_move_state(handle, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
-        amg_order_queue(handle->info.context, handle->addr.peer,
-            handle->info.context_id, &handle->entry);
+        if (origin != NULL && origin->is_group) /* in no order: see order.c */
+            amg_context_queue(handle->info.context, &handle->entry);
+        else
+            amg_order_queue(handle->info.context, handle->addr.peer,
+                handle->info.context_id, &handle->entry);
     }
 }
 

@@ -20,7 +20,9 @@
  * and asks for room in one critical section. So the calls before it got room
  * earlier, and wait at most for their transfers. A transfer ends also if the
  * origin has cancelled the call, or is lost. If the transfer fails, the call
- * leaves its line and is refused. Replies and ACKs stand in no line.
+ * leaves its line and is refused. Replies and ACKs stand in no line, nor do
+ * calls to groups: they get room before they are queued for their handler, so
+ * that in a line they would wait behind calls that wait for that room.
  *
  * No entry is lost or overtaken: one thread at a time moves the entries of a
  * line to the queue, and releases the lock while it queues an entry. Meanwhile

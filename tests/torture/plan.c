@@ -3,7 +3,8 @@
  *
  * Bits of an id, from above: 16 of the seed, 4 of the round, 8 of the rank, 20
  * of the number of the root, 8 of the path (2 for each handler on it: 1 to 3
- * names its child), 8 of the calls of a ring so far. */
+ * names its child), 8 of the calls of a ring so far, or, if it is 16 or more,
+ * of the member of a group (16 is rank 0). */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ enum {
     PATH_SHIFT = 8,
     INDEX_MAX = (1 << 20) - 1,
     HOPS_MAX = 8,
+    MEMBER_FIRST = 16,
     NODES_MAX = 9,
     CREDITS = 64, /* defaults of the library */
     MESSAGE_BYTES = 4096,
@@ -42,6 +44,7 @@ enum {
     SALT_TIME = 60,
     SALT_TREE = 70,
     SALT_BULK = 80,
+    SALT_GROUP = 140,
     SALT_PLAN = 200,
 };
 
@@ -64,29 +67,8 @@ static const unsigned kind_weights[PLAN_KINDS] = {
     [PLAN_PASS] = 2,
 };
 
-static const char *const kind_names[PLAN_KINDS] = {
-    [PLAN_CALL] = "call",
-    [PLAN_EMPTY] = "empty",
-    [PLAN_ONE_WAY] = "one-way",
-    [PLAN_STREAM] = "stream",
-    [PLAN_STREAM_EMPTY] = "stream-empty",
-    [PLAN_PULL] = "pull",
-    [PLAN_PUSH] = "push",
-    [PLAN_TREE] = "tree",
-    [PLAN_RING] = "ring",
-    [PLAN_DROPPED] = "dropped",
-    [PLAN_UNKNOWN] = "unknown",
-    [PLAN_NO_HANDLER] = "no-handler",
-    [PLAN_NO_CONTEXT] = "no-context",
-    [PLAN_LATE] = "late",
-    [PLAN_PASS] = "pass",
-    [PLAN_PASSED] = "passed",
-};
-
-const char *plan_kind_name(enum plan_kind kind)
-{
-    return kind_names[kind];
-}
+/* Calls to groups beside the sum of those. */
+enum { GROUP_WEIGHT = 8 };
 
 unsigned plan_draw(uint64_t hash, unsigned salt, unsigned n)
 {
@@ -195,6 +177,9 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
                           : 0;
     plan->no_bulk_eager = plan_draw(hash, SALT_PLAN + 34, 3) == 0;
     plan->no_loopback = plan_draw(hash, SALT_PLAN + 35, 3) == 0;
+    plan->has_groups = (plan->is_job || plan->is_self) && plan->head_len == 0;
+    plan->quiesces = (plan->is_job || plan->is_self) && plan->threads == 1 &&
+                     plan_draw(hash, SALT_PLAN + 60, 2) == 0;
     plan->chains = chains_of(plan);
     plan->end = end_of(plan, options->ends);
     plan->end_rank = plan_draw(hash, SALT_PLAN + 13, plan->ranks);
@@ -273,11 +258,25 @@ uint64_t plan_child(const struct plan_call *call, unsigned n)
                           << (PATH_SHIFT + 2 * depth_of(call->id));
 }
 
+uint64_t plan_member(uint64_t id, unsigned rank)
+{
+    return (id & ~(uint64_t)0xffff) | (MEMBER_FIRST + rank);
+}
+
+/* Is the call one to a group at a member, or a call of its handler? */
+static bool is_below_member(uint64_t id)
+{
+    return (id & 0xff) >= MEMBER_FIRST;
+}
+
 bool plan_knows(const struct plan *plan, uint64_t id)
 {
     return id >> CHECK_SHIFT == check_of(plan) &&
            (id >> ROUND_SHIFT & 15) == (plan->round & 15) &&
-           plan_root_rank(id) < plan->ranks && (id & 0xff) <= HOPS_MAX;
+           plan_root_rank(id) < plan->ranks &&
+           ((id & 0xff) <= HOPS_MAX ||
+               (is_below_member(id) &&
+                   (id & 0xff) - MEMBER_FIRST < plan->ranks));
 }
 
 unsigned plan_root_rank(uint64_t id)
@@ -288,36 +287,6 @@ unsigned plan_root_rank(uint64_t id)
 unsigned plan_root_index(uint64_t id)
 {
     return (unsigned)(id >> INDEX_SHIFT & INDEX_MAX);
-}
-
-bool plan_is_member(const struct plan *plan, unsigned cls, unsigned rank)
-{
-    return cls == 0 || rank != plan->absent;
-}
-
-unsigned plan_class_size(const struct plan *plan, unsigned cls)
-{
-    return cls == 1 && plan->absent < plan->ranks ? plan->ranks - 1
-                                                  : plan->ranks;
-}
-
-unsigned plan_class_rank(const struct plan *plan, unsigned cls, unsigned rank)
-{
-    if (cls == 0)
-        return rank;
-    rank = rank > plan->absent ? rank - 1 : rank;
-    return plan_class_size(plan, cls) - 1 - rank;
-}
-
-unsigned plan_job_rank(
-    const struct plan *plan, unsigned cls, unsigned class_rank)
-{
-    unsigned rank = class_rank;
-
-    if (cls == 0)
-        return rank;
-    rank = plan_class_size(plan, cls) - 1 - class_rank;
-    return rank >= plan->absent ? rank + 1 : rank;
 }
 
 /* A length near one of the limits, or any. */
@@ -353,9 +322,13 @@ static bool kind_may(const struct plan *plan, enum plan_kind kind)
 {
     if (!has_bit(plan->ops, kind))
         return false;
+    if (plan_is_group(kind))
+        return plan->has_groups;
     return (kind != PLAN_RING && kind != PLAN_PASS) || plan->chains > 0;
 }
 
+/* Groups are drawn apart, so that the other calls of a seed stay as they are.
+ */
 static enum plan_kind root_kind(const struct plan *plan, uint64_t hash)
 {
     unsigned sum = 0;
@@ -364,6 +337,13 @@ static enum plan_kind root_kind(const struct plan *plan, uint64_t hash)
     for (int kind = 0; kind < PLAN_KINDS; kind++)
         if (kind_may(plan, (enum plan_kind)kind))
             sum += kind_weights[kind];
+    if ((kind_may(plan, PLAN_GROUP) || kind_may(plan, PLAN_GATHER)) &&
+        plan_draw(hash, SALT_GROUP, sum + GROUP_WEIGHT) < GROUP_WEIGHT)
+        return kind_may(plan, PLAN_GATHER) &&
+                       (!kind_may(plan, PLAN_GROUP) ||
+                           plan_draw(hash, SALT_GROUP + 1, 3) == 0)
+                   ? PLAN_GATHER
+                   : PLAN_GROUP;
     at = plan_draw(hash, SALT_KIND, sum);
     for (int kind = 0; kind < PLAN_KINDS; kind++) {
         if (!kind_may(plan, (enum plan_kind)kind))
@@ -404,12 +384,13 @@ static enum plan_kind last_kind(uint64_t hash)
 }
 
 /* Origin, class and target of a call: each call on the path leads from the
- * target of the one above it. Memory is passed on within its class. */
+ * target of the one above it; below a call to a group, from the member. Memory
+ * is passed on within its class. */
 static void route_find(const struct plan *plan, uint64_t id, bool is_passed,
     struct plan_call *call)
 {
     unsigned depth = depth_of(id);
-    unsigned hops = (unsigned)(id & 0xff);
+    unsigned hops = is_below_member(id) ? 0 : (unsigned)(id & 0xff);
 
     call->target = plan_root_rank(id);
     for (unsigned step = 0; step <= depth + hops; step++) {
@@ -417,7 +398,8 @@ static void route_find(const struct plan *plan, uint64_t id, bool is_passed,
         uint64_t kept = ((uint64_t)1 << 2 * levels) - 1;
         uint64_t at = (id & ~(uint64_t)0xffff) |
                       (path_of(id) & kept) << PATH_SHIFT |
-                      (step > depth ? step - depth : 0);
+                      (step > depth ? step - depth : 0) |
+                      (step > 0 && is_below_member(id) ? id & 0xff : 0);
         uint64_t hash = content_mix(at ^ plan->hash);
 
         call->origin = call->target;
@@ -430,23 +412,10 @@ static void route_find(const struct plan *plan, uint64_t id, bool is_passed,
         if (!plan_is_member(plan, call->cls, call->target))
             call->target = (call->target + 1) % plan->ranks;
         call->hash = hash;
+        if (step == 0 && is_below_member(id))
+            call->target = (unsigned)(id & 0xff) - MEMBER_FIRST;
     }
-    call->depth = depth + hops;
-}
-
-bool plan_kind_exposes(enum plan_kind kind)
-{
-    return kind == PLAN_PULL || kind == PLAN_PUSH || kind == PLAN_PASS;
-}
-
-bool plan_kind_moves(enum plan_kind kind)
-{
-    return kind == PLAN_PULL || kind == PLAN_PUSH || kind == PLAN_PASSED;
-}
-
-bool plan_kind_ends(enum plan_kind kind)
-{
-    return kind != PLAN_STREAM && kind != PLAN_STREAM_EMPTY;
+    call->depth = depth + hops + (is_below_member(id) ? 1 : 0);
 }
 
 bool plan_has_way(const struct plan_call *call, enum plan_way way)
@@ -457,7 +426,7 @@ bool plan_has_way(const struct plan_call *call, enum plan_way way)
 bool plan_may_be_gone(const struct plan *plan, const struct plan_call *call)
 {
     return plan->gone_context > 0 && call->cls == 0 &&
-           call->target == plan->gone_rank &&
+           (call->target == plan->gone_rank || plan_is_group(call->kind)) &&
            call->target_context == plan->gone_context;
 }
 
@@ -511,7 +480,8 @@ static void bulk_draw(
     bulk->is_restricted = plan_draw(hash, SALT_BULK + 19, 2) == 0;
 }
 
-/* One of so many calls has a way; 0: none. */
+/* One of so many calls has a way; 0: none. That of a time limit is drawn with
+ * the group. */
 static void ways_draw(const struct plan *plan, struct plan_call *call)
 {
     static const unsigned one_of[PLAN_WAYS] = {
@@ -533,7 +503,7 @@ static void ways_draw(const struct plan *plan, struct plan_call *call)
         call->ways = 1u << PLAN_WAY_DESTROY_EARLY;
         return;
     }
-    for (unsigned way = 0; way < PLAN_WAYS; way++)
+    for (unsigned way = 0; way < PLAN_WAY_TIMED; way++)
         if (has_bit(plan->ways, way) &&
             (way < PLAN_WAY_BIND || plan_kind_exposes(call->kind) ||
                 plan_kind_moves(call->kind)) &&
@@ -543,7 +513,7 @@ static void ways_draw(const struct plan *plan, struct plan_call *call)
      * without an id are only counted; one to oneself cannot be cancelled. */
     if (call->depth > 0 || call->kind == PLAN_TREE || call->kind == PLAN_RING ||
         call->kind == PLAN_PASS || call->kind == PLAN_EMPTY ||
-        call->target == call->origin)
+        (call->target == call->origin && !plan_is_group(call->kind)))
         ways &= ~(1u << PLAN_WAY_CANCEL | 1u << PLAN_WAY_FREE_EARLY);
     if (has_bit(ways, PLAN_WAY_CANCEL) || has_bit(ways, PLAN_WAY_DESTROY_EARLY))
         ways &= ~(1u << PLAN_WAY_REUSE | 1u << PLAN_WAY_KEEP);
@@ -632,7 +602,8 @@ static void lengths_draw(const struct plan *plan, struct plan_call *call)
     default:
         call->arg_len = len_draw(plan, hash, SALT_LEN);
         call->reply_len = len_draw(plan, hash, SALT_REPLY);
-        if (plan_kind_exposes(call->kind) || plan_kind_moves(call->kind)) {
+        if (plan_kind_exposes(call->kind) || plan_kind_moves(call->kind) ||
+            plan_is_group(call->kind)) {
             if (plan_draw(hash, SALT_LEN + 8, 3) != 0)
                 call->arg_len = plan_draw(hash, SALT_LEN + 9, SHORT_LEN);
             if (plan_draw(hash, SALT_REPLY + 8, 3) != 0)
@@ -641,6 +612,27 @@ static void lengths_draw(const struct plan *plan, struct plan_call *call)
     }
     if (call->kind == PLAN_ONE_WAY)
         call->reply_len = 0;
+}
+
+/* A call to a group at a member: as that to all, but for what the member does.
+ */
+static struct plan_call member_call(const struct plan *plan, uint64_t id)
+{
+    struct plan_call call = plan_call(plan, id & ~(uint64_t)0xffff);
+    unsigned rank = (unsigned)(id & 0xff) - MEMBER_FIRST;
+
+    if (call.target != rank && call.odd != PLAN_ODD_ABSENT)
+        call.odd = PLAN_ODD_NONE;
+    call.id = id;
+    call.kind = PLAN_MEMBER;
+    call.depth = 1;
+    call.target = rank;
+    call.hash = content_mix(id ^ plan->hash);
+    handler_draw(plan, &call);
+    call.children = call.waits || plan_draw(call.hash, SALT_TREE, 8) == 0
+                        ? plan_draw(call.hash, SALT_TREE + 1, 3)
+                        : 0;
+    return call;
 }
 
 struct plan_call plan_call(const struct plan *plan, uint64_t id)
@@ -652,11 +644,13 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id)
     bool is_passed =
         depth_of(id) > 0 && !is_last && root_kind(plan, root) == PLAN_PASS;
 
+    if (is_below_member(id) && path_of(id) == 0)
+        return member_call(plan, id);
     memset(&call, 0, sizeof(call));
-    call.id = id;
+    call.id = call.message_id = id;
     call.is_last = is_last;
     route_find(plan, id, is_passed, &call);
-    if ((id & 0xff) > 0)
+    if ((id & 0xff) > 0 && !is_below_member(id))
         call.kind = PLAN_RING;
     else if (is_passed)
         call.kind = PLAN_PASSED;
@@ -687,6 +681,8 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id)
     ways_draw(plan, &call);
     handler_draw(plan, &call);
     tree_draw(plan, &call);
+    if (plan_is_group(call.kind))
+        plan_group_draw(plan, root, &call);
     call.memory_id = id;
     call.pushes = call.kind == PLAN_PUSH;
     if (call.kind == PLAN_PASSED)

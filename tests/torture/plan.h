@@ -46,7 +46,40 @@ enum plan_kind {
     PLAN_LATE,         /* of an RPC that the target registers meanwhile */
     PLAN_PASS,         /* its handler gives the memory to a third rank */
     PLAN_PASSED,       /* the call to that rank: no root is one */
+    PLAN_GROUP,        /* to a group of ranks, with outputs folded or dropped */
+    PLAN_GATHER,       /* to a group; the origin gets all outputs */
+    PLAN_MEMBER,       /* such a call at one rank: no root is one */
     PLAN_KINDS
+};
+
+/* How the group of a call is made. */
+enum plan_shape {
+    PLAN_SHAPE_ALL, /* AMALGAM_GROUP_ALL */
+    PLAN_SHAPE_LIST_ALL,
+    PLAN_SHAPE_STRIDED,
+    PLAN_SHAPE_RANDOM,
+    PLAN_SHAPE_OTHERS, /* without the caller */
+    PLAN_SHAPE_ONE,
+    PLAN_SHAPE_EMPTY,
+    PLAN_SHAPES
+};
+
+/* What becomes of the outputs of a group that are not gathered. */
+enum plan_fold {
+    PLAN_FOLD_NONE,
+    PLAN_FOLD_SUM,     /* in any order */
+    PLAN_FOLD_COMPOSE, /* in the order of ranks */
+    PLAN_FOLDS
+};
+
+/* What the rank `target` of a call to a group does, if it is a member. */
+enum plan_odd {
+    PLAN_ODD_NONE,
+    PLAN_ODD_UNKNOWN, /* does not know the RPC */
+    PLAN_ODD_LATE,    /* registers the RPC meanwhile */
+    PLAN_ODD_DROPS,   /* gives no answer */
+    PLAN_ODD_ABSENT,  /* no member has the context */
+    PLAN_ODDS
 };
 
 /* Ways of the origin: the bits of --ways. */
@@ -61,6 +94,7 @@ enum plan_way {
     PLAN_WAY_CANCEL_BULK,   /* the target cancels a transfer */
     PLAN_WAY_FREE_EARLY,    /* the memory is released before the answer */
     PLAN_WAY_BEYOND,        /* the target also wants more than is exposed */
+    PLAN_WAY_TIMED,         /* a call to a group has a time limit */
     PLAN_WAYS
 };
 
@@ -152,6 +186,8 @@ struct plan {
     bool no_bulk_eager;
     bool has_handles; /* calls of streams come with a handle */
     bool no_loopback;
+    bool has_groups; /* the peers are ranks, and so may be in groups */
+    bool quiesces;   /* all ranks wait for quiescence between two phases */
 };
 
 enum { PLAN_HEAD_MAX = 64 };
@@ -201,6 +237,12 @@ struct plan_call {
     bool pushes;        /* its target writes the memory, and does not read it */
     uint64_t memory_id; /* the call that exposes the memory */
     struct plan_bulk bulk;
+    uint64_t message_id; /* in its messages: of a member, the call to all */
+    enum plan_shape shape;
+    enum plan_fold fold;
+    enum plan_odd odd;
+    unsigned timeout_ms; /* of a call to a group */
+    bool may_be_late;    /* so short that members may not answer in time */
 };
 
 /* The plan of a seed's round. */
@@ -210,6 +252,8 @@ struct plan plan_make(const struct plan_options *options, uint64_t seed,
 /* Ids: of a root; of the n-th call, from 0, that a handler makes. */
 uint64_t plan_root(const struct plan *plan, unsigned rank, unsigned index);
 uint64_t plan_child(const struct plan_call *call, unsigned n);
+/* Id of a call to a group at a rank of the job. */
+uint64_t plan_member(uint64_t id, unsigned rank);
 
 /* Whether an id can be one of this round. */
 bool plan_knows(const struct plan *plan, uint64_t id);
@@ -223,6 +267,7 @@ struct plan_call plan_call(const struct plan *plan, uint64_t id);
 bool plan_kind_ends(enum plan_kind kind);
 bool plan_kind_exposes(enum plan_kind kind);
 bool plan_kind_moves(enum plan_kind kind);
+bool plan_is_group(enum plan_kind kind); /* at the origin */
 bool plan_has_way(const struct plan_call *call, enum plan_way way);
 /* Whether the call goes to a context that closes meanwhile; whether a one-way
  * call is handled in any case. */
@@ -231,6 +276,18 @@ bool plan_is_sure(const struct plan *plan, const struct plan_call *call);
 
 /* The roots that a rank makes, one after another. */
 unsigned plan_last(const struct plan *plan, unsigned rank);
+
+/* plan_group.c: draws what a call to a group has beside others, by the hash of
+ * its root. */
+void plan_group_draw(
+    const struct plan *plan, uint64_t hash, struct plan_call *call);
+/* The members of a call to a group: ranks of its class, in the order in which
+ * the group is made. At most PLAN_RANKS_MAX; returns how many. */
+unsigned plan_members(
+    const struct plan *plan, const struct plan_call *call, int *ret_ranks);
+/* Output of a member; what two outputs of neighbours are folded to. */
+uint64_t plan_output(const struct plan_call *call, unsigned rank);
+uint64_t plan_folded(enum plan_fold fold, uint64_t lower, uint64_t higher);
 
 /* A number below `n` for a purpose of the caller; `salt` names the purpose. */
 unsigned plan_draw(uint64_t hash, unsigned salt, unsigned n);

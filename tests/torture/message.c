@@ -91,7 +91,9 @@ uint8_t *message_bytes(
     if (bytes == NULL)
         abort();
     content_fill(bytes, len,
-        content_key(call->id, is_reply ? CONTENT_REPLY : CONTENT_ARGUMENT), 0);
+        content_key(
+            call->message_id, is_reply ? CONTENT_REPLY : CONTENT_ARGUMENT),
+        0);
     *ret_len = len;
     return bytes;
 }
@@ -101,7 +103,9 @@ void message_check(struct world *world, const struct plan_call *call,
 {
     size_t len = is_reply ? call->reply_len : call->arg_len;
     size_t at = content_differs(bytes, len,
-        content_key(call->id, is_reply ? CONTENT_REPLY : CONTENT_ARGUMENT), 0);
+        content_key(
+            call->message_id, is_reply ? CONTENT_REPLY : CONTENT_ARGUMENT),
+        0);
 
     if (at < len)
         book_finding(world->book,

@@ -9,6 +9,7 @@
 #include "amalgam_oneway.h"
 #include "crossings.h"
 #include "faults.h"
+#include "group.h"
 #include "later.h"
 #include "message.h"
 #include "target.h"
@@ -38,6 +39,7 @@ static void origin_free(struct origin *origin)
             exposed_finish(origin);
         }
     }
+    group_free(origin->group);
     free(origin);
 }
 
@@ -182,7 +184,9 @@ static hg_return_t origin_ended(const struct hg_cb_info *info)
     if (!book_end(origin->world->book, call->id, (int)info->ret))
         return HG_SUCCESS;
     origin->code = info->ret;
-    if (info->ret == HG_SUCCESS && has_reply(call->kind))
+    if (plan_is_group(call->kind))
+        group_ended(origin, handle);
+    else if (info->ret == HG_SUCCESS && has_reply(call->kind))
         reply_check(origin, handle);
     origin_over(origin, handle);
     return HG_SUCCESS;
@@ -203,6 +207,9 @@ static hg_id_t rpc_of(const struct origin *origin)
         return cls->unknown[origin->call.target];
     case PLAN_LATE:
         return cls->late[origin->call.target];
+    case PLAN_GROUP:
+    case PLAN_GATHER:
+        return group_rpc(origin);
     default:
         return cls->ids[WORLD_CALL];
     }
@@ -258,7 +265,9 @@ static void plans_prepare(struct origin *origin)
 {
     if (origin->call.kind == PLAN_NO_CONTEXT)
         atomic_fetch_add(&origin->cls->absent, 1);
-    if (!plan_is_sure(&origin->world->plan, &origin->call))
+    if (plan_is_group(origin->call.kind))
+        atomic_fetch_add(&origin->cls->cancels, group_make(origin));
+    else if (!plan_is_sure(&origin->world->plan, &origin->call))
         atomic_fetch_add(&origin->cls->cancels, 1);
     if (plan_has_way(&origin->call, PLAN_WAY_CANCEL)) {
         EXPECT_OK(origin->world, HG_Ref_incr(origin->handle));
@@ -317,6 +326,10 @@ static hg_return_t origin_forward(struct origin *origin)
     in.bulk =
         call->kind == PLAN_PASSED ? origin->waiting->in.bulk : origin->bulk;
     in.bytes = message_bytes(call, false, &len);
+    if (plan_is_group(call->kind)) {
+        rc = group_forward(origin, origin_ended, &in);
+        goto free_bytes;
+    }
     message_head_write(origin->world, call, origin->handle, false);
     pthread_mutex_lock(&context->lock);
     if (call->target_context < PLAN_CONTEXTS_MAX)
@@ -327,6 +340,8 @@ static hg_return_t origin_forward(struct origin *origin)
     while (plan_draw(call->hash, SALT_AGAIN, 2) == 0 &&
            faults_again(origin->world, rc));
     pthread_mutex_unlock(&context->lock);
+
+free_bytes:
     memset(in.bytes, 0xcc, len);
     free(in.bytes);
     return rc;
@@ -484,6 +499,11 @@ static bool is_right(const struct plan_call *call, const struct book_fate *fate)
         return fate->code == HG_SUCCESS
                    ? fate->handled == 1
                    : fate->code == HG_NOENTRY && fate->handled == 0;
+    case PLAN_GROUP:
+    case PLAN_GATHER: /* group_ended() has checked the code */
+        return fate->handled == 0;
+    case PLAN_MEMBER:
+        return group_member_is_right(call, fate);
     case PLAN_EMPTY:
     case PLAN_STREAM_EMPTY: /* counted */
         return fate->code == HG_SUCCESS && fate->handled == 0;

@@ -6,6 +6,7 @@
 
 #include "world.h"
 
+struct group;
 struct served;
 
 /* A call at its origin. The callback, and what is done later, own references;
@@ -18,6 +19,7 @@ struct origin {
     atomic_uint references;
     atomic_uint *window;    /* of the thread that posted it, or NULL */
     struct served *waiting; /* the handler that answers afterwards, or NULL */
+    struct group *group;    /* of a call to a group: see group.h */
     /* Memory that the target accesses. */
     hg_bulk_t bulk;
     uint8_t *memory;

@@ -34,11 +34,13 @@ static bool respond(struct served *served, bool has_handle)
 {
     const struct plan_call *call = &served->call;
     bool has_callback = plan_draw(call->hash, SALT_CALLBACK, 2) == 0;
-    struct message_out out = {call->id, (uint64_t)served->status, NULL};
+    struct message_out out = {call->message_id, (uint64_t)served->status, NULL};
     struct world *world = served->world;
     size_t len = 0;
     hg_return_t rc = HG_SUCCESS;
 
+    if (call->kind == PLAN_MEMBER)
+        out.status = plan_output(call, call->target);
     out.bytes = message_bytes(call, true, &len);
     if (has_handle)
         message_head_write(world, call, served->handle, true);
@@ -229,7 +231,8 @@ static void arrived(struct world_class *cls, const struct plan_call *call,
         book_finding(world->book,
             "%s %016" PRIx64 " of rank %u came from rank %d",
             plan_kind_name(call->kind), call->id, call->origin, from);
-    else if (world->checks_order && call->kind != PLAN_LATE) {
+    else if (world->checks_order && call->kind != PLAN_LATE &&
+             call->kind != PLAN_MEMBER) {
         uint64_t last = atomic_exchange(
             &cls->contexts[context].begun[call->origin][call->origin_context],
             order);
@@ -270,7 +273,7 @@ static void call_serve(struct served *served)
 
     atomic_fetch_add(&served->world->open, 1);
     book_begin(served->world->book);
-    if (call->kind == PLAN_DROPPED) {
+    if (call->kind == PLAN_DROPPED || call->odd == PLAN_ODD_DROPS) {
         input_free(served);
         EXPECT_OK(served->world, HG_Destroy(served->handle));
         served_over(served, false);
@@ -312,6 +315,9 @@ hg_return_t target_call(hg_handle_t handle)
     }
     served->has_input = true;
     served->call = plan_call(&cls->world->plan, served->in.id);
+    if (plan_is_group(served->call.kind))
+        served->call = plan_call(
+            &cls->world->plan, plan_member(served->in.id, cls->world->rank));
     arrived(cls, &served->call, HG_Context_get_id(info->context),
         (int)world_rank_of(cls, info->addr), served->in.order);
     message_check(cls->world, &served->call, false, served->in.bytes);

@@ -9,6 +9,7 @@
 
 #include "amalgam_oneway.h"
 #include "faults.h"
+#include "group.h"
 #include "job.h"
 #include "later.h"
 #include "message.h"
@@ -113,7 +114,12 @@ static void rpcs_register(struct world_class *cls)
         cls->unknown[rank] =
             register_numbered(cls, "torture_unknown", rank, NULL);
         cls->late[rank] = register_numbered(cls, "torture_late", rank, NULL);
+        cls->group_late[rank] =
+            register_numbered(cls, "torture_group_late", rank, target_call);
+        cls->group_unknown[rank] =
+            register_numbered(cls, "torture_group_unknown", rank, target_call);
     }
+    group_register(cls);
 }
 
 void world_register_late(struct world *world)
@@ -129,6 +135,11 @@ void world_register_late(struct world *world)
             cls->late[world->rank] = register_numbered(
                 cls, "torture_late", world->rank, target_call);
             rc = cls->late[world->rank] == 0 ? HG_NOMEM : HG_SUCCESS;
+        } while (faults_again(world, rc));
+        do {
+            cls->group_late[world->rank] = register_numbered(
+                cls, "torture_group_late", world->rank, target_call);
+            rc = cls->group_late[world->rank] == 0 ? HG_NOMEM : HG_SUCCESS;
         } while (faults_again(world, rc));
     }
 }

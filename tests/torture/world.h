@@ -22,6 +22,8 @@ enum world_rpc {
     WORLD_STREAM,
     WORLD_STREAM_EMPTY,
     WORLD_NO_HANDLER,
+    WORLD_GROUP, /* with each enum plan_fold */
+    WORLD_GROUP_LAST = WORLD_GROUP + PLAN_FOLDS - 1,
     WORLD_RPCS
 };
 
@@ -48,9 +50,12 @@ struct world_class {
     struct world_context contexts[PLAN_CONTEXTS_MAX];
     hg_addr_t addrs[PLAN_RANKS_MAX]; /* of a class of HG_Init() */
     hg_id_t ids[WORLD_RPCS];
-    /* Known to all ranks but this one; to this one at some time. */
+    /* Known to all ranks but this one; to this one at some time. Those of
+     * groups have handlers at all other ranks. */
     hg_id_t unknown[PLAN_RANKS_MAX];
     hg_id_t late[PLAN_RANKS_MAX];
+    hg_id_t group_unknown[PLAN_RANKS_MAX];
+    hg_id_t group_late[PLAN_RANKS_MAX];
     atomic_uint absent;  /* calls to contexts that do not exist */
     atomic_uint cancels; /* calls that were cancelled */
 };

@@ -72,6 +72,10 @@ MASKS = {
     'torture_thallium': {'ops': 10, 'ways': 6, 'ends': 5},
 }
 
+# Bits that came later: drawn apart, so that the masks of a seed stay.
+GROUPS = {'ops': ['0', '0', '0x10000', '0x20000', '0x30000'],
+          'ways': ['0', '0x400']}
+
 # Options that the programs draw themselves where none is given.
 OPTIONS = {
     '--threads': [None, None, '1', '1', '2', '4'],
@@ -214,6 +218,11 @@ class Drawn:
             options[name] = pick(self.seed, name, values)
         for name, count in MASKS[self.program].items():
             options['--' + name] = mask(self.seed, name, count)
+            if (self.program == 'torture_hg' and name in GROUPS and
+                    options['--' + name] is not None):
+                options['--' + name] = '0x%x' % (
+                    int(options['--' + name], 0) |
+                    int(pick(self.seed, 'groups ' + name, GROUPS[name]), 0))
         if self.program == 'torture_thallium' and options['--calls'] == '1000':
             options['--calls'] = None  # its book is for fewer
         if self.ranks > MANY_RANKS:

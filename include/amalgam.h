@@ -444,12 +444,16 @@ HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);
  * Wait until nothing is under way in the class, and serve incoming calls
  * meanwhile.
  *
- * Collective: each rank calls this function or amalgam_quiesce_start(), in the
- * same order. The call returns when all ranks have called, and in the whole
- * class no call is unanswered, no one-way call unexecuted, no transfer under
- * way, and no handler or callback runs, those that handlers have caused
- * included. A handle of an incoming call that the program keeps counts as a
- * handler that runs. While nothing changes no message flows.
+ * Collective: each rank calls this function or amalgam_quiesce_start(), all in
+ * the same order of calls. The call returns, after all ranks have called, when
+ * in the whole class no call is unanswered, no one-way call waits for its
+ * handler, no transfer is under way, and no handler or callback runs; all that
+ * handlers and callbacks begin meanwhile is included. A handle of an incoming
+ * call that the program keeps counts as a handler that runs.
+ *
+ * A rank with nothing under way says so by one message and then sleeps, so a
+ * long wait costs no further messages. A rank whose call has returned may make
+ * calls again, which may come to ranks that are still in this call.
  *
  * @param hg_class    [in]  a class whose ranks all have a context of id 0
  * @param timeout_ms  [in]  milliseconds; 0: does not wait
@@ -457,13 +461,12 @@ HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG     hg_class is NULL, or has no context of id 0
  *            HG_TIMEOUT         ranks are missing, or something is under way.
- *                               This rank stays in the quiescence: its next
- *                               call goes on with this one, and begins no new
- *                               one
+ *                               The wait of this rank is not over: the next
+ *                               call goes on with that wait
  *            HG_BUSY            this rank waits for the callback of
  *                               amalgam_quiesce_start()
  *            HG_CANCELED        the context of id 0 ended after an earlier call
- *                               had timed out; no later quiescence ends
+ *                               had timed out; no later wait ends
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks, or the
  *                               caller is a handler or callback
  * Threads:   a thread that may call MPI, one at a time; collective over the

@@ -36,6 +36,7 @@ struct amg_group_call *amg_group_call_make(hg_context_t *context, hg_id_t id)
     call->own.info.context = context;
     call->own.info.id = id;
     call->own.is_group = true;
+    amg_refs_set(&call->own.refs, 1); /* procs of a reduction may see it */
     atomic_init(&call->refs, 1);
     amg_context_enter(context); /* until the end of the call here */
     return call;

@@ -29,19 +29,23 @@ static bool is_before(uint32_t one, uint32_t other)
     return (int32_t)(one - other) < 0;
 }
 
-static struct floor *floor_get_locked(struct amg_groups *groups, uint32_t root)
+/* The floor of the root of a call; a new one begins at the floor that the call
+ * names. NULL: no memory. */
+static struct floor *floor_get_locked(
+    struct amg_groups *groups, const struct amg_group_trailer *trailer)
 {
-    struct floor *floor = amg_map_get(&groups->floors, root);
+    struct floor *floor = amg_map_get(&groups->floors, trailer->root);
 
     AMG_ASSERT_HELD(&groups->lock);
     if (floor != NULL)
         return floor;
     floor = amg_mem_zalloc(sizeof(*floor));
     if (floor == NULL ||
-        amg_map_put(&groups->floors, root, floor) != HG_SUCCESS) {
+        amg_map_put(&groups->floors, trailer->root, floor) != HG_SUCCESS) {
         amg_mem_free(floor);
         return NULL;
     }
+    floor->serial = trailer->serial - trailer->lag;
     amg_list_init(&floor->kept);
     return floor;
 }
@@ -294,7 +298,7 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
     if (call == NULL && up == NULL)
         call = unnamed_find_locked(groups, made);
     floor = made->trailer.is_kept
-                ? floor_get_locked(groups, made->trailer.root)
+                ? floor_get_locked(groups, &made->trailer)
                 : amg_map_get(&groups->floors, made->trailer.root);
     if (call != NULL) {
         place = call->has_answered ? IS_ANSWERED : WAITS;
@@ -411,6 +415,7 @@ static void settle_told(hg_context_t *context, const void *bytes)
         return; /* the parent gives this rank up after the grace */
     made->trailer.root = settle.root;
     made->trailer.serial = settle.serial;
+    made->trailer.lag = AMALGAM_GROUP_OPEN_MAX - 1; /* the floor is not known */
     made->unfolded = settle.ret == HG_TIMEOUT ? HG_TIMEOUT : HG_CANCELED;
     made->trailer.is_kept = true;
     made->has_answered = true;

@@ -100,6 +100,8 @@ static struct amg_rpc *gone_take_locked(
         return NULL;
     (void)amg_map_remove(&rpcs->gone, wanted->id);
     amg_list_remove(&rpc->link);
+    amg_mem_free(rpc->reduce); /* of the earlier registration */
+    rpc->reduce = NULL;
     return rpc;
 }
 

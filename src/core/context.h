@@ -120,7 +120,7 @@ struct hg_context {
      * Dekker: a sender stores `unsent`, fences, reads `waiting` of `cq`; a
      * thread that will block stores `waiting`, fences, reads `unsent`: so the
      * sender or that thread sends the message at once. */
-    atomic_uint unsent;
+    _Atomic(uint64_t) unsent;
     /* From this time on, a thread that makes progress or runs callbacks calls
      * `ops.look`, once. A hint, so relaxed. */
     atomic_uint_fast64_t look_ns;

@@ -150,7 +150,7 @@ enum { STATE_CAP = 1 << 17 /* bytes: some hundred lines */ };
 
 static void context_write_state(hg_context_t *context, struct amg_state *state)
 {
-    unsigned unsent =
+    uint64_t unsent =
         atomic_load_explicit(&context->unsent, memory_order_relaxed);
     char part[32];
 
@@ -161,7 +161,7 @@ static void context_write_state(hg_context_t *context, struct amg_state *state)
     amg_state_add(state, "calls waiting for a thread that runs handlers",
         atomic_load_explicit(&context->incoming.count, memory_order_relaxed));
     amg_state_add(state, "begun messages of one-way calls",
-        (size_t)__builtin_popcount(unsent));
+        (size_t)__builtin_popcountll(unsent));
     context->ops.write_state(context, state);
     amg_state_add(state, "callers whose calls wait behind long arguments",
         atomic_load_explicit(&context->gates, memory_order_relaxed) &

@@ -95,6 +95,9 @@ struct amg_rpc_context {
     /* Runs an incoming call: amg_serve_run(), or with counters. It publishes
      * nothing: relaxed. */
     void (*_Atomic run)(struct amg_cq_entry *);
+    /* Those with arguments of less bytes leave directly: AMALGAM_ONEWAY_MAX +
+     * 1, or 0: those to other nodes go through leaders (relay.c). Constant. */
+    size_t direct_end;
 };
 
 static inline void (*amg_context_run_of(const hg_context_t *context))(
@@ -497,9 +500,10 @@ hg_return_t amg_forward_hidden(struct hg_handle *handle,
 /* Cancels the call of a handle that may be in flight. */
 void amg_forward_cancel(struct hg_handle *handle);
 /* Queues a call without a message for its handler. The answer goes to `origin`,
- * in whose `addr` and `info` the caller and the RPC are. The input is copied,
- * or with `may_take` its memory is moved. `run` runs in HG_Trigger(). False: no
- * memory. */
+ * in whose `addr` and `info` the caller and the RPC are. A one-way call, by
+ * relay.c in HG_Trigger(), runs at once if it can, so that no later call of its
+ * caller overtakes it. The input is copied, or with `may_take` its memory is
+ * moved. `run` runs in HG_Trigger(). False: no memory. */
 bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *));
 /* Run the handler of a call: `run` of calls in general. The second function
@@ -548,6 +552,22 @@ void amg_streams_close(struct amg_rpc_context *rpc);
 hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
+/* Slots of streams: those below AMG_STREAMS_NEAR to any address, and to ranks
+ * of this node; the others to ranks of other nodes, and to the leader. */
+enum { AMG_STREAMS_NEAR = 32, AMG_STREAMS = 64 };
+/* Adds a call of relay.c to the message for a rank in a slot. `id` is that of
+ * the message, with the rank in its upper half. HG_AGAIN: the message of the
+ * slot waits for a credit. HG_NOMEM; else the rank cannot be reached. Sets
+ * `*ret_has_begun` if this began a message; then call amg_streams_offer(). */
+hg_return_t amg_streams_add(hg_context_t *context, hg_id_t id, unsigned slot,
+    const void *arg, uint32_t len, bool *ret_has_begun);
+/* Sends the messages if a thread may be blocked that would send them. */
+void amg_streams_offer(hg_context_t *context);
+
+/* One-way calls through node leaders (relay.c). */
+
+/* Enables a class of ranks on several nodes to pass calls on. */
+void amg_relay_attach(hg_class_t *cls);
 
 /* HG_Respond() for a handle of an incoming call, for a caller that waits for
  * the callback. `*is_over`: the answer has left, and no callback follows. */

@@ -252,8 +252,8 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     amg_addr_init_copy(&origin->addr, &target->addr);
     target->is_long = origin->is_long;
     target->pull_len = origin->pull_len;
-    target->is_one_way = false;
-    target->looped.origin = origin;
+    target->is_one_way = origin->is_one_way;
+    target->looped.origin = origin->is_one_way ? NULL : origin;
     target->in.len = in->len;
     if (in->len <= AMG_SHORT_LEN) {
         target->in.data = target->looped.short_args;
@@ -268,6 +268,15 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
+    if (target->is_one_way && amg_handle_is_created(target)) {
+        target->rpc = amg_rpc_find(context->cls, target->info.id);
+        if (target->rpc != NULL && target->rpc->callback != NULL) {
+            amg_handle_move_state(
+                target, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
+            run(&target->entry);
+            return true;
+        }
+    }
     amg_begin(target);
     return true;
 }
@@ -393,7 +402,7 @@ AMG_NOINLINE static void several_end(
  * callbacks keeps the order, other threads can run these records, and a queued
  * entry keeps the context from being destroyed. Copies the argument, because
  * the thread that runs the last record releases the arrival. */
-static void several_run(struct amg_cq_entry *entry)
+static AMG_INLINE void record_run(struct amg_cq_entry *entry, uint32_t arg_max)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
     struct amg_arrival *arrival = waiting_arrival(waiting);
@@ -401,8 +410,8 @@ static void several_run(struct amg_cq_entry *entry)
         (const uint64_t *)(void *)((char *)arrival->data + waiting->at);
     uint32_t rest = arrival->len - waiting->at;
     uint32_t arg_len = 0;
-    uint32_t len = amg_record_read(record, rest, &arg_len);
-    uint64_t arg[AMG_RECORD_ARG_MAX / sizeof(uint64_t)];
+    uint32_t len = amg_record_read(record, rest, arg_max, &arg_len);
+    uint64_t arg[AMG_RECORD_RELAYED_MAX / sizeof(uint64_t)];
     amalgam_oneway_cb_t handler = waiting->rpc->oneway;
     hg_context_t *context = waiting->context;
     int from_rank = 0;
@@ -419,15 +428,32 @@ static void several_run(struct amg_cq_entry *entry)
     handler(context->cls, from_rank, arg, arg_len);
 }
 
-static void several_run_counted(struct amg_cq_entry *entry)
+static void several_run(struct amg_cq_entry *entry)
+{
+    record_run(entry, AMG_RECORD_ARG_MAX);
+}
+
+/* Counts the run of a handler: quiet.c. */
+static AMG_INLINE void record_run_counted(
+    struct amg_cq_entry *entry, uint32_t arg_max)
 {
     const struct waiting *waiting =
         amg_container_of(entry, struct waiting, entry);
     hg_context_t *context = waiting->context;
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
-    several_run(entry);
+    record_run(entry, arg_max);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
+}
+
+static void several_run_counted(struct amg_cq_entry *entry)
+{
+    record_run_counted(entry, AMG_RECORD_ARG_MAX);
+}
+
+static void relayed_run(struct amg_cq_entry *entry)
+{
+    record_run_counted(entry, AMG_RECORD_RELAYED_MAX);
 }
 
 static inline struct amg_cq_entry *waiting_make(hg_context_t *context,
@@ -497,7 +523,8 @@ static void records_serve(hg_context_t *context, unsigned route,
     for (; count > 0; count--) {
         char *record = (char *)arrival->data + at;
         uint32_t arg_len = 0;
-        uint32_t len = amg_record_read(record, arrival->len - at, &arg_len);
+        uint32_t len = amg_record_read(
+            record, arrival->len - at, AMG_RECORD_ARG_MAX, &arg_len);
         struct hg_handle *handle =
             len == 0 ? NULL : handle_make(context, route, arrival, rpc);
 
@@ -531,13 +558,16 @@ static const char *records_refusal(
     return count == 0 ? "one of its calls is malformed" : NULL;
 }
 
-/* Handles a request whose arguments are records. */
-static void serve_several(
-    hg_context_t *context, unsigned route, struct amg_arrival *arrival)
+/* Handles a request whose arguments are records; `relay` NULL: of calls that no
+ * leader passes on. */
+static void serve_several(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, struct amg_relay *relay)
 {
+    const char *records = (const char *)arrival->data + AMG_HEADER_LEN;
+    uint32_t len = arrival->len - AMG_HEADER_LEN;
     uint32_t count =
-        amg_records_count((const char *)arrival->data + AMG_HEADER_LEN,
-            arrival->len - AMG_HEADER_LEN);
+        relay == NULL ? amg_records_count(records, len, AMG_RECORD_ARG_MAX)
+                      : amg_records_count(records, len, AMG_RECORD_RELAYED_MAX);
     hg_return_t ret = HG_SUCCESS;
     const char *why = records_refusal(context, count, &ret);
     struct amg_rpc *rpc = NULL;
@@ -553,31 +583,45 @@ static void serve_several(
     }
     amg_counters_add_some(
         &context->counters, AMG_COUNT_REQUESTS_CAME, (int)count);
-    rpc = amg_rpc_find(context->cls, arrival_id(arrival));
+    if (relay != NULL && relay->ops->carry(context, route, arrival))
+        return;
+    rpc = relay != NULL ? &relay->hand_out
+                        : amg_rpc_find(context->cls, arrival_id(arrival));
     if (rpc != NULL && rpc->oneway != NULL)
         amg_order_queue(context, arrival->from, arrival->origin_context,
             waiting_make(context, route, rpc, arrival,
-                amg_context_run_of(context) == amg_serve_run
+                relay != NULL ? relayed_run
+                : amg_context_run_of(context) == amg_serve_run
                     ? several_run
                     : several_run_counted));
     else
         records_serve(context, route, arrival, rpc, count);
 }
 
+/* Is the arrival a request of records with this flag, or without one? */
+static inline bool is_several(const struct amg_arrival *arrival, uint8_t flag)
+{
+    return arrival->is_one_way && !arrival->is_long &&
+           amg_header_is_plain(arrival->data, arrival->len, AMG_HEADER_REQUEST,
+               AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL | flag);
+}
+
 /* Serves a message that is_plain() does not accept. */
 AMG_NOINLINE static void serve_other(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
+    struct amg_relay *relay = &amg_rpc_class_of(context->cls)->relay;
     struct hg_handle *handle = NULL;
 
     if (arrival->is_late) {
         serve_late_reply(context, route, arrival);
         return;
     }
-    if (arrival->is_one_way && !arrival->is_long &&
-        amg_header_is_plain(arrival->data, arrival->len, AMG_HEADER_REQUEST,
-            AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL)) {
-        serve_several(context, route, arrival);
+    if (is_several(arrival, 0))
+        relay = NULL;
+    if (relay == NULL ||
+        (relay->ops != NULL && is_several(arrival, AMG_HEADER_GROUP))) {
+        serve_several(context, route, arrival, relay);
         return;
     }
     handle = arrival_take(context, route, arrival, NULL);
@@ -613,6 +657,8 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     amg_unanswered_look(context, now_ns);
     amg_respond_look(context, now_ns);
     amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
+    if (amg_rpc_class_of(context->cls)->relay.ops != NULL)
+        amg_rpc_class_of(context->cls)->relay.ops->look(context, now_ns);
 }
 
 void amg_serve_end(hg_context_t *context)

@@ -65,7 +65,8 @@ enum amg_header_flags {
     AMG_HEADER_ACK = 4,
     AMG_HEADER_SUMMED = 8,   /* the arguments have a checksum */
     AMG_HEADER_SEVERAL = 16, /* the arguments are records (wire/records.h) */
-    AMG_HEADER_GROUP = 32, /* the arguments end with a trailer (rpc/group.h) */
+    AMG_HEADER_GROUP = 32,   /* the arguments end with a trailer (rpc/group.h);
+                              * with SEVERAL: node leaders pass the calls on */
     AMG_HEADER_CONTROL = 64, /* with ACK: the id is a kind, 16 bytes follow */
     AMG_HEADER_FLAGS_ALL = 127, /* the other bit is for later versions */
 };

@@ -12,16 +12,19 @@
 /* The body of a request with AMG_HEADER_SEVERAL is a sequence of records:
  *
  *   off len
- *     0   8 n, length of the argument (little-endian), <= AMG_RECORD_ARG_MAX
+ *     0   8 n, length of the argument (little-endian), <= AMG_RECORD_ARG_MAX,
+ *           or with AMG_HEADER_GROUP <= AMG_RECORD_RELAYED_MAX
  *     8   n the argument
  *   8+n     zeros to a multiple of 8
  *
- * The header's id is the RPC of all records. A request of records is one-way,
+ * The header's id is the RPC of all records; with AMG_HEADER_GROUP the calls
+ * are passed on by node leaders (rpc/relay.c). A request of records is one-way,
  * and has neither checksums nor a header of the user. */
 
 enum {
     AMG_RECORD_HEAD_LEN = 8,
     AMG_RECORD_ARG_MAX = 64,
+    AMG_RECORD_RELAYED_MAX = AMG_RECORD_ARG_MAX + 16,
 };
 
 /* Bytes of a record. */
@@ -35,7 +38,7 @@ static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
 {
     uint64_t *words = to;
 
-    AMG_ASSERT(arg_len <= AMG_RECORD_ARG_MAX);
+    AMG_ASSERT(arg_len <= AMG_RECORD_RELAYED_MAX);
     words[amg_record_len(arg_len) / 8 - 1] = 0;
     words[0] = htole64(arg_len);
     if (arg_len > 0)
@@ -55,18 +58,19 @@ static inline void amg_record_write_words(
 }
 
 /* Returns the length of the record at `from`, where `rest` bytes can be read,
- * and the length of its argument. 0: no complete record. Reads the length field
- * only once, because the sender may change it meanwhile. */
+ * and the length of its argument. 0: no complete record, or an argument longer
+ * than `arg_max`. Reads the length field only once, because the sender may
+ * change it meanwhile. */
 static inline uint32_t amg_record_read(
-    const void *from, uint32_t rest, uint32_t *ret_arg_len)
+    const void *from, uint32_t rest, uint32_t arg_max, uint32_t *ret_arg_len)
 {
     uint64_t arg_len = 0;
 
     if (!AMG_LIKELY(rest >= AMG_RECORD_HEAD_LEN))
         return 0;
     arg_len = le64toh(*(const volatile uint64_t *)from);
-    if (!AMG_LIKELY(arg_len <= AMG_RECORD_ARG_MAX &&
-                    amg_record_len((uint32_t)arg_len) <= rest))
+    if (!AMG_LIKELY(
+            arg_len <= arg_max && amg_record_len((uint32_t)arg_len) <= rest))
         return 0;
     *ret_arg_len = (uint32_t)arg_len;
     return amg_record_len((uint32_t)arg_len);
@@ -74,7 +78,8 @@ static inline uint32_t amg_record_read(
 
 /* Number of records in `len` bytes, which are aligned to 8; 0: no record, or a
  * malformed record. */
-static inline uint32_t amg_records_count(const void *records, uint64_t len)
+static inline uint32_t amg_records_count(
+    const void *records, uint64_t len, uint32_t arg_max)
 {
     uint64_t at = 0;
     uint32_t count = 0;
@@ -83,8 +88,8 @@ static inline uint32_t amg_records_count(const void *records, uint64_t len)
         return 0;
     while (at < len) {
         uint32_t arg_len = 0;
-        uint32_t record_len = amg_record_read(
-            (const char *)records + at, (uint32_t)(len - at), &arg_len);
+        uint32_t record_len = amg_record_read((const char *)records + at,
+            (uint32_t)(len - at), arg_max, &arg_len);
 
         if (record_len == 0)
             return 0;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-enum { WORDS = 1 + AMG_RECORD_ARG_MAX / 8 };
+enum { MAX = AMG_RECORD_ARG_MAX, WORDS = 1 + MAX / 8 };
 
 static void fill(uint8_t arg[AMG_RECORD_ARG_MAX], unsigned seed)
 {
@@ -38,12 +38,12 @@ static void test_records_are_read_as_written(void **state)
             assert_int_equal(bytes[i], 0);
         if (all < sizeof(words))
             assert_int_equal(bytes[all], 0xff);
-        assert_int_equal(amg_record_read(words, all, &read_len), all);
+        assert_int_equal(amg_record_read(words, all, MAX, &read_len), all);
         assert_int_equal(read_len, len);
-        assert_int_equal(amg_records_count(words, all), 1);
+        assert_int_equal(amg_records_count(words, all, MAX), 1);
         for (uint32_t rest = 0; rest < all; rest++) {
-            assert_int_equal(amg_record_read(words, rest, &read_len), 0);
-            assert_int_equal(amg_records_count(words, rest), 0);
+            assert_int_equal(amg_record_read(words, rest, MAX, &read_len), 0);
+            assert_int_equal(amg_records_count(words, rest, MAX), 0);
         }
     }
 }
@@ -74,13 +74,15 @@ static void test_records_count_refuses_a_malformed_one(void **state)
     (void)state;
     for (unsigned i = 0; i < 3; i++)
         amg_record_write(&words[2 * i], arg, sizeof(arg));
-    assert_int_equal(amg_records_count(words, sizeof(words)), 3);
-    assert_int_equal(amg_records_count(words, 0), 0);
-    assert_int_equal(amg_records_count(words, (uint64_t)UINT32_MAX + 1), 0);
+    assert_int_equal(amg_records_count(words, sizeof(words), MAX), 3);
+    assert_int_equal(amg_records_count(words, 0, MAX), 0);
+    assert_int_equal(
+        amg_records_count(words, (uint64_t)UINT32_MAX + 1, MAX), 0);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         words[4] = wrong[i];
-        assert_int_equal(amg_records_count(words, sizeof(words)), 0);
-        assert_int_equal(amg_records_count(words, 4 * sizeof(words[0])), 2);
+        assert_int_equal(amg_records_count(words, sizeof(words), MAX), 0);
+        assert_int_equal(
+            amg_records_count(words, 4 * sizeof(words[0]), MAX), 2);
     }
 }
 

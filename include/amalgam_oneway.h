@@ -66,6 +66,15 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  * make progress after the last call of a burst: a target cannot receive that
  * call while this process only computes.
  *
+ * With AMALGAM_AGGREGATE=node in the environment of all ranks, calls to ranks
+ * of other nodes go through the first rank of the caller's node, and through
+ * that of the target's node, where each node has equally many ranks with
+ * numbers in a row. So calls to all ranks of a node share messages. These calls
+ * leave with the next HG_Progress(), are in order with each other, but not with
+ * other calls, and get on while the first ranks make progress; counters count a
+ * call at each rank on its way. Handlers of such calls must not wait for other
+ * calls.
+ *
  * A message without a credit of the address waits for a credit, and
  * HG_Context_destroy() waits for the message. While a message waits and the
  * next message is full, further calls return HG_AGAIN, so that a burst cannot

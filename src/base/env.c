@@ -31,6 +31,9 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "limit for a message that several calls to one peer share (one-way "
         "calls; over MPI and libfabric all calls); at most "
         "AMALGAM_MESSAGE_BYTES; 0: each call is a message of its own"},
+    [AMG_ENV_AGGREGATE] = {"AMALGAM_AGGREGATE", "", 0, 0, 0,
+        "node: one-way calls between nodes go through the first rank of each "
+        "node, which packs them for a node; the same on all ranks"},
     [AMG_ENV_FRAGMENT_BYTES] = {"AMALGAM_FRAGMENT_BYTES", "bytes", 16777216,
         1024, 1073741824, "largest MPI message of a bulk transfer by messages"},
     [AMG_ENV_POOL_BYTES] = {"AMALGAM_POOL_BYTES", "bytes", 1073741824, 0,

@@ -142,6 +142,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     if (cls->plan.main_route == AMG_ROUTE_SELF) /* a job of one rank */
         cls->job = (struct amg_class_job){0, 1, 1};
     amg_groups_attach(cls, groups);
+    amg_relay_attach(cls);
     amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;

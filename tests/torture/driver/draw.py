@@ -42,6 +42,7 @@ ENVIRONMENT = {
     'AMALGAM_MESSAGE_BYTES': [None, None, '256', '256', '512', '1000',
                               '65536'],
     'AMALGAM_PACK_BYTES': [None, None, '0', '128', '1000'],
+    'AMALGAM_AGGREGATE': [None, None, 'node'],
     'AMALGAM_FRAGMENT_BYTES': [None, None, '1024', '4096', '65537',
                                '1073741824'],
     'AMALGAM_POOL_BYTES': [None, None, None, '0', '65536'],

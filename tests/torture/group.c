@@ -238,6 +238,8 @@ static void names_take(struct origin *origin, hg_handle_t handle)
     EXPECT_OK(origin->world, rc);
     for (unsigned i = 0; rc != HG_SUCCESS && i < group->count; i++)
         group->members[i].code = origin->code;
+    if (rc != HG_SUCCESS)
+        return;
     for (size_t i = 0; i < count; i++) {
         struct member *member = member_find(group, ranks[i]);
 
@@ -296,9 +298,21 @@ void group_ended(struct origin *origin, hg_handle_t handle)
         output_check(origin, handle, wanted);
 }
 
-bool group_member_is_right(
+/* The context of a rank may close while it waits for ranks above it. */
+static bool may_be_given_up(
+    const struct plan *plan, const struct plan_call *call)
+{
+    struct plan_call below = *call;
+
+    below.target = plan->gone_rank;
+    return call->target > plan->gone_rank && plan_may_be_gone(plan, &below);
+}
+
+bool group_member_is_right(const struct plan *plan,
     const struct plan_call *call, const struct book_fate *fate)
 {
+    if (fate->code == HG_CANCELED && may_be_given_up(plan, call))
+        return fate->handled <= 1;
     if (call->may_be_late && fate->code == HG_TIMEOUT)
         return fate->handled <= 1;
     switch (call->odd) {

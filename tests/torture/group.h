@@ -25,7 +25,7 @@ hg_return_t group_forward(
 void group_ended(struct origin *origin, hg_handle_t handle);
 
 /* The code and the runs of the handler that a member may end with. */
-bool group_member_is_right(
+bool group_member_is_right(const struct plan *plan,
     const struct plan_call *call, const struct book_fate *fate);
 
 #endif

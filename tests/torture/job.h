@@ -27,6 +27,9 @@ hg_return_t job_bulk_type(struct world_class *cls, const struct plan_bulk *bulk,
 /* Makes progress by amalgam_test(). */
 hg_return_t job_turn(struct world_class *cls);
 
+/* Waits a while for quiescence; HG_TIMEOUT: call it again. */
+hg_return_t job_quiesce(struct world_class *cls);
+
 /* Calls of MPI that the program makes between two phases, in which all ranks
  * take part and none waits for an answer of another. */
 void job_between(struct world *world, unsigned phase);

@@ -9,7 +9,13 @@
 #include "job.h"
 #include "mpi/strict/strict.h"
 
-enum { MESSAGE_LEN = 70000, TAG = 7, WAIT_MS = 60000, SALT_BETWEEN = 1000 };
+enum {
+    MESSAGE_LEN = 70000,
+    TAG = 7,
+    WAIT_MS = 60000,
+    SALT_BETWEEN = 1000,
+    QUIESCE_MS = 2
+};
 
 void job_seed(uint64_t seed)
 {
@@ -107,6 +113,11 @@ hg_return_t job_turn(struct world_class *cls)
     int flag = 0;
 
     return amalgam_test(cls->cls, &request, &flag, &status);
+}
+
+hg_return_t job_quiesce(struct world_class *cls)
+{
+    return amalgam_quiesce(cls->cls, QUIESCE_MS);
 }
 
 /* Messages of the program to the next rank, beside those of the library. */

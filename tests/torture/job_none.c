@@ -66,6 +66,12 @@ hg_return_t job_turn(struct world_class *cls)
     return HG_SUCCESS;
 }
 
+hg_return_t job_quiesce(struct world_class *cls)
+{
+    (void)cls;
+    return HG_OPNOTSUPPORTED;
+}
+
 void job_between(struct world *world, unsigned phase)
 {
     (void)world;

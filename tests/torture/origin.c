@@ -485,7 +485,8 @@ unsigned origin_rank(void *world, uint64_t id)
 }
 
 /* The code and the runs of the handler that a kind of call ends with. */
-static bool is_right(const struct plan_call *call, const struct book_fate *fate)
+static bool is_right(const struct plan *plan, const struct plan_call *call,
+    const struct book_fate *fate)
 {
     switch (call->kind) {
     case PLAN_DROPPED:
@@ -503,7 +504,7 @@ static bool is_right(const struct plan_call *call, const struct book_fate *fate)
     case PLAN_GATHER: /* group_ended() has checked the code */
         return fate->handled == 0;
     case PLAN_MEMBER:
-        return group_member_is_right(call, fate);
+        return group_member_is_right(plan, call, fate);
     case PLAN_EMPTY:
     case PLAN_STREAM_EMPTY: /* counted */
         return fate->code == HG_SUCCESS && fate->handled == 0;
@@ -540,7 +541,7 @@ const char *origin_judge(void *world, uint64_t id, const struct book_fate *fate)
         book_vanish(((struct world *)world)->book);
         return NULL;
     }
-    if (!is_right(&call, fate))
+    if (!is_right(plan, &call, fate))
         return plan_kind_name(call.kind);
     return NULL;
 }

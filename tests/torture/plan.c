@@ -178,7 +178,7 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
     plan->no_bulk_eager = plan_draw(hash, SALT_PLAN + 34, 3) == 0;
     plan->no_loopback = plan_draw(hash, SALT_PLAN + 35, 3) == 0;
     plan->has_groups = (plan->is_job || plan->is_self) && plan->head_len == 0;
-    plan->quiesces = (plan->is_job || plan->is_self) && plan->threads == 1 &&
+    plan->quiesces = (plan->is_job || plan->is_self) &&
                      plan_draw(hash, SALT_PLAN + 60, 2) == 0;
     plan->chains = chains_of(plan);
     plan->end = end_of(plan, options->ends);

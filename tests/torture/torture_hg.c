@@ -3,13 +3,15 @@
  * follows from a seed, with a book of every call.
  *
  * All ranks post their calls, in several threads; at some points they stop to
- * make MPI calls of their own. Then they wait until nothing is under way, look
- * whether all is at home in the library, close, and compare their books. */
+ * make MPI calls of their own, or until the class is quiet. Then they wait
+ * until nothing is under way, look whether all is at home in the library,
+ * close, and compare their books. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "amalgam_group.h"
 #include "counters.h"
 #include "crossings.h"
 #include "environment.h"
@@ -28,6 +30,7 @@ enum {
     SALT_TURNS = 2000,
     SALT_LEVEL = 2100,
     SALT_ROUNDS = 2200,
+    SALT_QUIESCE = 2300,
 };
 
 /* A thread that posts every n-th call of its rank. */
@@ -89,6 +92,77 @@ static void *poster_run(void *arg)
     return NULL;
 }
 
+/* What all ranks together have under way, or not at home. */
+struct rest {
+    struct book_sums sums;
+    long left;
+    long kept; /* answers that may be left, as the log says */
+};
+
+static struct rest rest_sum(struct world *world)
+{
+    struct rest mine = {book_sums(world->book),
+        (long)(world_state(world, NULL) + later_count()), faults_kept()};
+    struct rest sum = {{0, 0}, 0, 0};
+
+    meet(world, &mine, sizeof(mine));
+    for (unsigned rank = 0; rank < world->plan.ranks; rank++) {
+        size_t len = 0;
+        const struct rest *theirs = exchange_of(world->exchange, rank, &len);
+
+        sum.sums.begun += theirs->sums.begun;
+        sum.sums.over += theirs->sums.over;
+        sum.left += theirs->left;
+        sum.kept += theirs->kept;
+    }
+    return sum;
+}
+
+static void quiesced(hg_return_t ret, void *arg)
+{
+    atomic_store((atomic_int *)arg, (int)ret);
+}
+
+/* By either form, and always in turns, as this thread gives late answers. */
+static void class_quiesce(struct world *world, unsigned index)
+{
+    struct world_class *cls = &world->classes[index];
+    atomic_int ret = HG_TIMEOUT;
+    hg_return_t rc = HG_SUCCESS;
+    bool waits = world->plan.is_job && plan_draw(world->plan.hash + index,
+                                           SALT_QUIESCE + world->rank, 2) == 0;
+
+    if (cls->cls == NULL)
+        return;
+    if (!waits)
+        rc = amalgam_quiesce_start(cls->cls, quiesced, &ret);
+    EXPECT_OK(world, rc);
+    while (rc == HG_SUCCESS && atomic_load(&ret) == HG_TIMEOUT) {
+        turn(world);
+        if (waits)
+            atomic_store(&ret, (int)job_quiesce(cls));
+    }
+    EXPECT_OK(world, (hg_return_t)atomic_load(&ret));
+}
+
+/* All ranks wait for quiescence: then nothing is under way at the first look.
+ * Of two classes each is quiet for itself only. */
+static void all_quiesce(struct world *world)
+{
+    struct rest now;
+
+    if (!world->plan.quiesces)
+        return;
+    watch_phase("waits for quiescence");
+    for (unsigned i = 0; i < world->plan.classes; i++)
+        class_quiesce(world, i);
+    now = rest_sum(world);
+    if (world->rank == 0 && world->plan.classes == 1 &&
+        world->options.faults == 0 && now.sums.begun != now.sums.over)
+        book_finding(world->book, "after quiescence %ld of %ld are under way",
+            now.sums.begun - now.sums.over, now.sums.begun);
+}
+
 /* The main thread: between two phases all ranks stop to post. */
 static void phases_run(struct poster *poster)
 {
@@ -112,6 +186,8 @@ static void phases_run(struct poster *poster)
             break;
         watch_phase("between two phases");
         meet(world, NULL, 0);
+        if (plan->threads == 1)
+            all_quiesce(world);
         if (plan->is_job)
             job_between(world, phase);
     }
@@ -140,32 +216,6 @@ static void posters_run(struct world *world)
         pthread_join(posters[i].thread, NULL);
     }
     free(posters);
-}
-
-/* What all ranks together have under way, or not at home. */
-struct rest {
-    struct book_sums sums;
-    long left;
-    long kept; /* answers that may be left, as the log says */
-};
-
-static struct rest rest_sum(struct world *world)
-{
-    struct rest mine = {book_sums(world->book),
-        (long)(world_state(world, NULL) + later_count()), faults_kept()};
-    struct rest sum = {{0, 0}, 0, 0};
-
-    meet(world, &mine, sizeof(mine));
-    for (unsigned rank = 0; rank < world->plan.ranks; rank++) {
-        size_t len = 0;
-        const struct rest *theirs = exchange_of(world->exchange, rank, &len);
-
-        sum.sums.begun += theirs->sums.begun;
-        sum.sums.over += theirs->sums.over;
-        sum.left += theirs->left;
-        sum.kept += theirs->kept;
-    }
-    return sum;
 }
 
 /* Nothing is under way if the sums are equal, and were so before: what began
@@ -235,10 +285,12 @@ static void round_end(struct world *world)
     bool is_quiet = plan->end != PLAN_END_EARLY && plan->end != PLAN_END_LATE;
     uint64_t until_ns = world_now_ns();
 
-    if (is_quiet)
+    if (is_quiet) {
+        all_quiesce(world);
         quiet_await(world);
-    else if (plan->end == PLAN_END_LATE && world->rank == plan->end_rank)
+    } else if (plan->end == PLAN_END_LATE && world->rank == plan->end_rank) {
         until_ns += LATE_MS * 1000000ull;
+    }
     while (world_now_ns() < until_ns)
         turn(world);
     watch_phase("ends what is late");
@@ -260,9 +312,7 @@ static bool round_run(struct world *world, uint64_t seed, unsigned round)
 {
     world->plan =
         plan_make(&world->options, seed, exchange_size(world->exchange), round);
-    /* Calls through leaders are in no order with others. */
-    world->checks_order =
-        world->plan.threads == 1 && getenv("AMALGAM_AGGREGATE") == NULL;
+    world->checks_order = world->plan.threads == 1;
     book_open(world->book, seed, round);
     atomic_store(&world->is_closing, false);
     later_open();

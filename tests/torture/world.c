@@ -63,6 +63,7 @@ unsigned world_rank_of(struct world_class *cls, hg_addr_t addr)
     const struct plan *plan = &cls->world->plan;
     int from = plan->is_job ? job_rank_of(cls, addr) : -1;
 
+    (void)atomic_load(&cls->world->is_open); /* `addrs` is there */
     if (from >= 0)
         return plan_job_rank(plan, cls->index, (unsigned)from);
     for (unsigned rank = 0; !plan->is_job && rank < plan->ranks; rank++)

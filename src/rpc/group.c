@@ -165,12 +165,13 @@ static void news_add_locked(struct amg_group_edge *edge)
 static void parts_ask(
     struct amg_group_call *call, struct amg_tree_part part, bool is_retry);
 
-/* The rank of an edge has answered, or has failed with `ret`. If it has failed
- * its children are asked, or are named, too, if the call is settled. */
+/* The rank of an edge has answered, or has failed with `ret`. Then the ranks
+ * below are asked, or, if the call is settled, named with that code. */
 static void edge_over(struct amg_group_edge *edge, hg_return_t ret)
 {
     struct amg_group_call *call = edge->call;
-    struct amg_tree_part failed = edge->part;
+    struct amg_tree_part failed = {edge->part.first, 1};
+    struct amg_tree_part below = {failed.first + 1, edge->part.count - 1};
     bool has_output = true;
 
     amg_lock_lock(&call->lock);
@@ -191,16 +192,20 @@ static void edge_over(struct amg_group_edge *edge, hg_return_t ret)
     } else if (has_output) {
         news_add_locked(edge);
     }
-    if (call->settled == HG_SUCCESS)
-        failed.count = 1;
-    else if (ret == HG_CANCELED)
+    if (ret == HG_SUCCESS)
+        below.count = 0;
+    if (call->settled != HG_SUCCESS && ret == HG_CANCELED)
         ret = call->settled;
     if (ret != HG_SUCCESS)
         amg_group_state_name(&call->state, failed, ret);
+    if (call->settled != HG_SUCCESS && below.count > 0) {
+        amg_group_state_name(&call->state, below, call->settled);
+        below.count = 0;
+    }
     amg_lock_unlock(&call->lock);
     if (!has_output)
         amg_group_edge_drop(edge);
-    if (ret != HG_SUCCESS && failed.count < edge->part.count)
+    if (below.count > 0)
         parts_ask(call, edge->part, true);
     amg_group_call_move(call);
 }

@@ -264,7 +264,7 @@ static void settle_send(const struct amg_group_call *call,
     const struct hg_handle *edge, hg_return_t ret)
 {
     struct amg_group_settle settle = {
-        call->trailer.root, call->trailer.serial, (uint32_t)ret, 0};
+        call->trailer.serial, call->trailer.root, (uint32_t)ret};
 
     (void)amg_control_send(call->context, &edge->addr, edge->info.context_id,
         AMG_CONTROL_SETTLE, &settle);

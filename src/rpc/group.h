@@ -26,9 +26,9 @@
  *  - A rank that cannot fold outputs, because it has no such RPC or no memory,
  *    counts as failed: its answer is a code, and its parent gets the outputs
  *    from that rank's children, which keep their answers.
- *  - A serial number has 32 bits and counts from 0. A root has at most
- *    AMALGAM_GROUP_OPEN_MAX calls from its floor on; at that bound the next
- *    call returns HG_AGAIN. So numbers are compared modulo 2^32.
+ *  - A root has at most AMALGAM_GROUP_OPEN_MAX calls from its floor on; at that
+ *    bound the next call returns HG_AGAIN. Serial numbers have 64 bits, and the
+ *    map can do with 32 of them.
  *
  * Nothing waits without end: group_state.h counts the members that have not
  * answered. Each of them is behind the call of an edge, which ends as all calls
@@ -57,8 +57,8 @@ enum amg_group_kind { AMG_GROUP_DROP, AMG_GROUP_FOLD, AMG_GROUP_GATHER };
 /* The end of the input of an edge: after the input of the group call, padded to
  * 8 bytes, and for a list the ranks of the part. */
 struct amg_group_trailer {
+    uint64_t serial;
     uint32_t root;
-    uint32_t serial;
     uint32_t first; /* the receiver's part, by positions */
     uint32_t count;
     uint32_t base; /* rank at position 0, and distance of neighbours; 0, 0 for a
@@ -69,7 +69,7 @@ struct amg_group_trailer {
     uint8_t context;  /* of the root */
     uint8_t is_kept;  /* the receiver may be asked again */
     uint8_t pad_len;  /* behind the input */
-    uint8_t zeros[2]; /* to a multiple of 8 bytes */
+    uint8_t zeros[6]; /* to a multiple of 8 bytes */
 };
 
 /* The start of the output of an edge; the ranges of failed members follow, and
@@ -83,10 +83,9 @@ struct amg_group_answer {
 
 /* The control message that settles a call. */
 struct amg_group_settle {
+    uint64_t serial;
     uint32_t root;
-    uint32_t serial;
     uint32_t ret; /* HG_CANCELED or HG_TIMEOUT */
-    uint32_t unused;
 };
 
 /* Stands before each output that is gathered. */
@@ -204,7 +203,7 @@ struct amg_groups {
     struct amg_map floors;     /* struct floor by root */
     struct amg_list open;      /* calls of this rank as the root, by serial */
     struct amg_list under_way; /* all calls that have not ended */
-    uint32_t serial;           /* of the next call of this rank */
+    uint64_t serial;           /* of the next call of this rank */
     struct amg_pool pool;      /* of struct amg_group_call */
     struct amg_pool edges;     /* of struct amg_group_edge */
     struct amg_rpc edge;       /* procs of all edges */

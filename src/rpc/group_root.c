@@ -231,7 +231,7 @@ static hg_return_t serial_take(struct amg_group_call *call, unsigned timeout_ms)
 {
     struct amg_groups *groups = call->groups;
     struct amg_link *first = NULL;
-    uint32_t floor = 0;
+    uint64_t floor = 0;
     hg_return_t rc = HG_SUCCESS;
 
     amg_lock_lock(&groups->lock);

@@ -13,20 +13,14 @@ enum { CACHE_LINE = 64 };
 
 /* The calls of one root that this rank keeps. Under groups->lock. */
 struct floor {
-    uint32_t serial;      /* all calls below have ended */
+    uint64_t serial;      /* all calls below have ended */
     struct amg_list kept; /* calls that have ended here, by `link` */
 };
 
 /* Names a call in the map of calls. */
-static uint64_t call_name(uint32_t root, uint32_t serial)
+static uint64_t call_name(const struct amg_group_trailer *trailer)
 {
-    return (uint64_t)root << 32 | serial;
-}
-
-/* Is serial `one` before `other`? */
-static bool is_before(uint32_t one, uint32_t other)
-{
-    return (int32_t)(one - other) < 0;
+    return (uint64_t)trailer->root << 32 | (uint32_t)trailer->serial;
 }
 
 /* The floor of the root of a call; a new one begins at the floor that the call
@@ -61,11 +55,10 @@ static struct amg_group_call *old_take_locked(
         struct amg_group_call *call =
             amg_container_of(link, struct amg_group_call, link);
 
-        if (!is_before(call->trailer.serial, floor->serial))
+        if (call->trailer.serial >= floor->serial)
             continue;
         amg_list_remove(link);
-        (void)amg_map_remove(&groups->calls,
-            call_name(call->trailer.root, call->trailer.serial));
+        (void)amg_map_remove(&groups->calls, call_name(&call->trailer));
         return call;
     }
     return NULL;
@@ -75,14 +68,14 @@ static struct amg_group_call *old_take_locked(
 static void floor_raise(
     struct amg_groups *groups, const struct amg_group_trailer *trailer)
 {
-    uint32_t serial = trailer->serial - trailer->lag;
+    uint64_t serial = trailer->serial - trailer->lag;
     struct amg_group_call *call = NULL;
     struct floor *floor = NULL;
 
     do {
         amg_lock_lock(&groups->lock);
         floor = amg_map_get(&groups->floors, trailer->root);
-        if (floor != NULL && is_before(floor->serial, serial))
+        if (floor != NULL && floor->serial < serial)
             floor->serial = serial;
         call = floor == NULL ? NULL : old_take_locked(groups, floor);
         amg_lock_unlock(&groups->lock);
@@ -118,7 +111,7 @@ static const char *trailer_read(
         trailer.count == 0 || trailer.count > job->size ||
         trailer.first > job->size - trailer.count ||
         trailer.kind > AMG_GROUP_GATHER ||
-        trailer.lag >= AMALGAM_GROUP_OPEN_MAX ||
+        trailer.lag >= AMALGAM_GROUP_OPEN_MAX || trailer.lag > trailer.serial ||
         in->len < trailer_len(&trailer) ||
         ((in->len - trailer_len(&trailer) + trailer.pad_len) & 7) != 0)
         return "its trailer is malformed";
@@ -194,12 +187,11 @@ static void served_end(struct amg_group_call *call)
     amg_list_remove(&call->under_way);
     if (call->trailer.is_kept)
         floor = amg_map_get(&groups->floors, call->trailer.root);
-    is_kept = floor != NULL && !is_before(call->trailer.serial, floor->serial);
+    is_kept = floor != NULL && call->trailer.serial >= floor->serial;
     if (is_kept)
         amg_list_push(&floor->kept, &call->link);
     else if (call->trailer.is_kept)
-        (void)amg_map_remove(&groups->calls,
-            call_name(call->trailer.root, call->trailer.serial));
+        (void)amg_map_remove(&groups->calls, call_name(&call->trailer));
     call->has_answered = true;
     amg_list_splice(&ups, &call->ups);
     amg_lock_unlock(&groups->lock);
@@ -288,7 +280,7 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
     struct amg_group_call **ret_call)
 {
     struct amg_groups *groups = made->groups;
-    uint64_t name = call_name(made->trailer.root, made->trailer.serial);
+    uint64_t name = call_name(&made->trailer);
     struct amg_group_call *call = NULL;
     struct floor *floor = NULL;
     enum place place = IS_NEW;
@@ -303,8 +295,7 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
     if (call != NULL) {
         place = call->has_answered ? IS_ANSWERED : WAITS;
         amg_group_call_ref(call);
-    } else if (floor != NULL &&
-               is_before(made->trailer.serial, floor->serial)) {
+    } else if (floor != NULL && made->trailer.serial < floor->serial) {
         place = IS_OLD;
     } else if (made->trailer.is_kept &&
                (floor == NULL ||
@@ -420,7 +411,8 @@ static void settle_told(hg_context_t *context, const void *bytes)
     made->trailer.is_kept = true;
     made->has_answered = true;
     made->is_ended = true;
-    if (settle.root < context->cls->job.size)
+    if (settle.root < context->cls->job.size &&
+        settle.serial >= made->trailer.lag)
         (void)call_enter(made, NULL, &call);
     if (call != NULL && call != made) {
         amg_group_call_settle(call, made->unfolded, false);
@@ -487,6 +479,7 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
     amg_pool_init(&groups->edges, sizeof(struct amg_group_edge), CACHE_LINE);
     groups->edge.in_proc = amg_group_edge_proc;
     groups->edge.out_proc = answer_proc;
+    groups->serial = AMALGAM_GROUP_OPEN_MAX; /* no floor is below 0 */
     rpcs->groups = groups;
     rpcs->group_ops = &ops;
 }

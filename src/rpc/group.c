@@ -260,26 +260,17 @@ put_edge:
     return rc;
 }
 
-static void settle_send(const struct amg_group_call *call,
-    const struct hg_handle *edge, hg_return_t ret)
-{
-    struct amg_group_settle settle = {
-        call->trailer.serial, call->trailer.root, (uint32_t)ret};
-
-    (void)amg_control_send(call->context, &edge->addr, edge->info.context_id,
-        AMG_CONTROL_SETTLE, &settle);
-}
-
 /* The call is settled: tells the rank of an edge, and ends the edge with
  * `gives_up`, or if that rank has no children. */
 static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
 {
     struct amg_group_call *call = edge->call;
+    struct amg_group_settle settle = {
+        call->trailer.serial, call->trailer.root, 0};
     struct hg_handle *handle = NULL;
-    hg_return_t settled = HG_SUCCESS;
 
     amg_lock_lock(&call->lock);
-    settled = call->settled;
+    settle.ret = (uint32_t)call->settled;
     if (edge->is_asked) {
         handle = edge->handle;
         amg_handle_ref(handle);
@@ -288,7 +279,8 @@ static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
     if (handle == NULL)
         return;
     if (tells)
-        settle_send(call, handle, settled);
+        (void)amg_control_send(call->context, &handle->addr,
+            handle->info.context_id, AMG_CONTROL_SETTLE, &settle);
     if (gives_up || edge->part.count == 1)
         amg_forward_cancel(handle);
     amg_handle_unref(handle);

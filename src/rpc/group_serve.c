@@ -190,7 +190,7 @@ static void served_end(struct amg_group_call *call)
     is_kept = floor != NULL && call->trailer.serial >= floor->serial;
     if (is_kept)
         amg_list_push(&floor->kept, &call->link);
-    else if (call->trailer.is_kept)
+    else
         (void)amg_map_remove(&groups->calls, call_name(&call->trailer));
     call->has_answered = true;
     amg_list_splice(&ups, &call->ups);
@@ -255,24 +255,6 @@ enum place {
     NO_MEMORY
 };
 
-/* Finds a call under way that nobody can ask for again. */
-static struct amg_group_call *unnamed_find_locked(
-    struct amg_groups *groups, const struct amg_group_call *named)
-{
-    struct amg_link *link = amg_list_first(&groups->under_way);
-
-    AMG_ASSERT_HELD(&groups->lock);
-    for (; link != NULL; link = amg_list_next(&groups->under_way, link)) {
-        struct amg_group_call *call =
-            amg_container_of(link, struct amg_group_call, under_way);
-
-        if (call->user == NULL && call->trailer.root == named->trailer.root &&
-            call->trailer.serial == named->trailer.serial)
-            return call;
-    }
-    return NULL;
-}
-
 /* Enters a call into the map, or finds the call of that name, for a request, or
  * without one for a call that ends before its request comes. `*ret_call` has a
  * reference for the caller, if it is the other call. */
@@ -287,8 +269,6 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
 
     amg_lock_lock(&groups->lock);
     call = amg_map_get(&groups->calls, name);
-    if (call == NULL && up == NULL)
-        call = unnamed_find_locked(groups, made);
     floor = made->trailer.is_kept
                 ? floor_get_locked(groups, &made->trailer)
                 : amg_map_get(&groups->floors, made->trailer.root);
@@ -297,9 +277,8 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
         amg_group_call_ref(call);
     } else if (floor != NULL && made->trailer.serial < floor->serial) {
         place = IS_OLD;
-    } else if (made->trailer.is_kept &&
-               (floor == NULL ||
-                   amg_map_put(&groups->calls, name, made) != HG_SUCCESS)) {
+    } else if ((made->trailer.is_kept && floor == NULL) ||
+               amg_map_put(&groups->calls, name, made) != HG_SUCCESS) {
         place = NO_MEMORY;
     } else {
         call = made;

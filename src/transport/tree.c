@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/assert.h"
+
 uint32_t amg_tree_rank(const struct amg_tree *tree, uint32_t position)
 {
     if (tree->ranks != NULL)

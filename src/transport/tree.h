@@ -30,8 +30,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/assert.h"
-
 #define AMG_TREE_NOWHERE                                                       \
     UINT32_MAX /* the position of a rank that is no member */
 
@@ -89,20 +87,6 @@ unsigned amg_tree_height(
 static inline uint32_t amg_tree_cut_len(uint32_t count, uint32_t width)
 {
     return (count - 1 + width - 1) / width;
-}
-
-/* The child of a part without nodes that has `position`, which is not that of
- * the part's leader. */
-static inline struct amg_tree_part amg_tree_cut_towards(
-    struct amg_tree_part part, uint32_t width, uint32_t position)
-{
-    uint32_t len = amg_tree_cut_len(part.count, width);
-    uint32_t before = (position - part.first - 1) / len * len;
-    uint32_t left = part.count - 1 - before;
-
-    AMG_ASSERT(position - part.first - 1 < part.count - 1);
-    return (struct amg_tree_part){
-        part.first + 1 + before, len < left ? len : left};
 }
 
 /* Levels below the leader of a part of `count` members without nodes. */

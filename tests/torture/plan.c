@@ -128,6 +128,17 @@ static enum plan_end end_of(const struct plan *plan, uint32_t ends)
     return PLAN_END_QUIET;
 }
 
+static void end_fill(struct plan *plan, uint32_t ends)
+{
+    plan->end = end_of(plan, ends);
+    plan->end_rank = plan_draw(plan->hash, SALT_PLAN + 13, plan->ranks);
+    plan->gone_rank = plan_draw(plan->hash, SALT_PLAN + 40, plan->ranks);
+    if (plan->threads == 1 && plan_draw(plan->hash, SALT_PLAN + 41, 3) == 0)
+        plan->gone_context = plan->contexts - 1;
+    if (plan->end == PLAN_END_AT_ONCE)
+        plan->burst = 1 + plan_draw(plan->hash, SALT_PLAN + 14, 200);
+}
+
 /* What the options leave open. */
 static void plan_fill(struct plan *plan, const struct plan_options *options)
 {
@@ -135,6 +146,7 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
     static const uint32_t longest[] = {
         PLAN_LEN_MAX, 600000, 300000, 70000, 5000, 300, 66000, 20000};
     static const unsigned threads[] = {1, 1, 1, 1, 1, 2, 2, 3};
+    bool has_ranks = plan->is_job || plan->is_self;
     uint64_t hash = plan->hash;
 
     plan->window = windows[plan_draw(hash, SALT_PLAN + 1, 6)];
@@ -177,17 +189,10 @@ static void plan_fill(struct plan *plan, const struct plan_options *options)
                           : 0;
     plan->no_bulk_eager = plan_draw(hash, SALT_PLAN + 34, 3) == 0;
     plan->no_loopback = plan_draw(hash, SALT_PLAN + 35, 3) == 0;
-    plan->has_groups = (plan->is_job || plan->is_self) && plan->head_len == 0;
-    plan->quiesces = (plan->is_job || plan->is_self) &&
-                     plan_draw(hash, SALT_PLAN + 60, 2) == 0;
+    plan->has_groups = has_ranks && plan->head_len == 0;
+    plan->quiesces = has_ranks && plan_draw(hash, SALT_PLAN + 60, 2) == 0;
     plan->chains = chains_of(plan);
-    plan->end = end_of(plan, options->ends);
-    plan->end_rank = plan_draw(hash, SALT_PLAN + 13, plan->ranks);
-    plan->gone_rank = plan_draw(hash, SALT_PLAN + 40, plan->ranks);
-    if (plan->threads == 1 && plan_draw(hash, SALT_PLAN + 41, 3) == 0)
-        plan->gone_context = plan->contexts - 1;
-    if (plan->end == PLAN_END_AT_ONCE)
-        plan->burst = 1 + plan_draw(hash, SALT_PLAN + 14, 200);
+    end_fill(plan, options->ends);
     plan->hot = plan_draw(hash, SALT_PLAN + 15, 4) == 0
                     ? plan_draw(hash, SALT_PLAN + 16, plan->ranks)
                     : plan->ranks;

@@ -10,11 +10,12 @@
  *   root_end            group_root.c: root_end
  *   ask                 group.c: part_ask
  *   take                group.c: edge_run
- *   fail                group.c: edge_fail
- *   arrive              group_serve.c: request_serve, call_find, known_serve
+ *   fail                group.c: edge_over, of a rank that has failed
+ *   arrive              group_serve.c: request_serve, call_enter
  *   floor_raise         group_serve.c: floor_raise
- *   serve               group_serve.c: call_begin
+ *   serve               group_serve.c: call_fill; group.c: amg_group_call_begin
  *   count, of the rank  group.c: own_step
+ *   told                group_serve.c: settle_told
  *   served_end          group_serve.c: served_end
  *
  * A rank runs its handler when it enters the name of a call into its map. All
@@ -25,9 +26,10 @@
  * with each request of that call. Calls below the floor are freed when they have
  * ended, and are refused when they are unknown.
  *
- * In the code and not here: the message that settles a call below the root. The
- * root of a settled call waits no more, while all other ranks go on: the worst
- * case for the names.
+ * The root of a settled call waits no more. Other ranks may be told, before the
+ * request comes, too, or not: the messages to them are not ordered, and a rank
+ * that was told goes on to ask its children: the worst case for the names. A
+ * rank that was told does not begin the handler.
  *
  * No step can be undone, so each run comes to a state in which nothing moves.
  * There each call must have ended at each rank that lives.
@@ -37,7 +39,8 @@
  * FAULT_FLOOR   a rank serves unknown calls below the floor
  * FAULT_NEWEST  the floor is the newest call
  * FAULT_ONE     one of the requests that wait is answered
- * FAULT_LATE    an answer counts although its rank was taken for dead */
+ * FAULT_LATE    an answer counts although its rank was taken for dead
+ * FAULT_TOLD    a rank forgets that it was told before the request came */
 #ifdef FULL
 #define RANKS 4
 #else
@@ -69,7 +72,7 @@ edge_state edges[CALLS * RANKS * RANKS];
 /* A call at a rank. */
 typedef call_state {
     bit is_known; /* in the map; at the root: under way */
-    bit is_kept, is_due, has_run, has_ended;
+    bit is_kept, is_due, has_run, has_ended, is_told;
     byte answered, named, answer;
 }
 call_state calls[CALLS * RANKS];
@@ -188,11 +191,16 @@ inline floor_raise(r, s)
 /* Enters the name, starts the handler, and asks the child. */
 inline serve(r, c, s)
 {
-    assert(!CALL(c, s).has_run);
+    assert(!CALL(c, s).has_run && !CALL(c, s).is_told);
     EDGE(r, c, s).state = WAITS;
     CALL(c, s).is_known = 1;
     CALL(c, s).is_kept = IS_TO_KEEP(r, c);
-    has_floor[c] = has_floor[c] | IS_TO_KEEP(r, c);
+    if
+    :: IS_TO_KEEP(r, c) && !has_floor[c] ->
+        has_floor[c] = 1;
+        floors[c] = floor_of[s]
+    :: else
+    fi;
     CALL(c, s).has_run = 1;
     CALL(c, s).is_due = 1;
     if
@@ -289,6 +297,26 @@ inline die(r)
     other = 0
 }
 
+/* A call of which the rank is told, once. */
+inline told(r, s)
+{
+    CALL(r, s).is_told = 1;
+    if
+    :: CALL(r, s).is_due ->
+        CALL(r, s).is_due = 0; /* reached */
+        count(r, s, 0, MEMBER(r))
+    :: !CALL(r, s).is_known && !IS_BELOW(r, s) ->
+#ifndef FAULT_TOLD
+        CALL(r, s).is_known = 1; /* reached */
+        CALL(r, s).is_kept = 1;
+        CALL(r, s).has_ended = 1;
+        CALL(r, s).answer = REFUSED;
+        has_floor[r] = 1
+#endif
+    :: else
+    fi
+}
+
 #define HANDLER_END(s)                                                         \
     atomic { CALL(r, s).is_due ->                                              \
         CALL(r, s).is_due = 0;                                                 \
@@ -303,8 +331,12 @@ end:
     do
     :: HANDLER_END(0)
     :: HANDLER_END(1)
-    :: atomic { CALL(r, 0).is_known && IS_OVER(r, 0) -> served_end(r, 0) }
-    :: atomic { CALL(r, 1).is_known && IS_OVER(r, 1) -> served_end(r, 1) }
+    :: atomic { is_settled[0] && !CALL(r, 0).is_told -> told(r, 0) }
+    :: atomic { is_settled[1] && !CALL(r, 1).is_told -> told(r, 1) }
+    :: atomic { CALL(r, 0).is_known && !CALL(r, 0).has_ended && IS_OVER(r, 0) ->
+        served_end(r, 0) }
+    :: atomic { CALL(r, 1).is_known && !CALL(r, 1).has_ended && IS_OVER(r, 1) ->
+        served_end(r, 1) }
     :: atomic { deaths > 0 ->
         deaths--;
         die(r);

@@ -122,8 +122,10 @@ static bool answer_take_locked(
     struct amg_group_edge *edge, bool *ret_has_output)
 {
     struct amg_group_state *state = &edge->call->state;
-    const struct amg_args *out = &edge->handle->out;
-    struct amg_group_answer answer = {.answered = 1, .has_output = 1};
+    struct amg_args *out = &edge->handle->out;
+    struct amg_group_answer answer;
+    hg_return_t first = state->ret;
+    uint64_t len = 0;
 
     AMG_ASSERT_HELD(&edge->call->lock);
     if (edge->handle == &edge->call->own)
@@ -138,8 +140,11 @@ static bool answer_take_locked(
             (const void *)((const char *)out->data + sizeof(answer)),
             answer.ranges))
         return false;
-    if (state->ret == HG_SUCCESS)
+    if (first == HG_SUCCESS && answer.ret != HG_SUCCESS)
         state->ret = (hg_return_t)answer.ret;
+    len = sizeof(answer) + answer.ranges * sizeof(struct amg_group_range);
+    out->data = (char *)out->data + len;
+    out->len -= len;
     *ret_has_output = answer.has_output != 0;
     return true;
 }

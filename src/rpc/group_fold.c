@@ -15,30 +15,6 @@
 #include "rpc/encode.h"
 #include "rpc/group.h"
 
-/* An output, or at an edge whose outputs are gathered, several pieces. */
-struct output {
-    struct amg_group_edge *edge;
-    const char *data;
-    uint64_t len;
-};
-
-/* The output is the answer of the own handler, or follows the ranges in the
- * answer of an edge, whose lengths were checked when the answer came. */
-static struct output output_of(struct amg_group_edge *edge)
-{
-    const struct amg_args *out = &edge->handle->out;
-    struct amg_group_answer answer;
-    uint64_t before = 0;
-
-    if (edge->handle != &edge->call->own) {
-        memcpy(&answer, out->data, sizeof(answer));
-        before =
-            sizeof(answer) + answer.ranges * sizeof(struct amg_group_range);
-    }
-    return (struct output){
-        edge, (const char *)out->data + before, out->len - before};
-}
-
 static void fold_fail(struct amg_group_call *call, hg_return_t ret)
 {
     AMG_LOG_ERROR("rpc",
@@ -52,18 +28,17 @@ static void fold_fail(struct amg_group_call *call, hg_return_t ret)
 }
 
 /* Decodes, or with HG_FREE frees, an output struct. */
-static hg_return_t proc_run(const struct amg_group_call *call,
-    const struct amg_rpc *rpc, hg_proc_op_t op, const struct output *output,
-    void *out_struct)
+static hg_return_t proc_run(struct amg_group_call *call, hg_proc_op_t op,
+    const struct amg_args *output, void *out_struct)
 {
+    hg_proc_cb_t out_proc = call->own.rpc->out_proc;
     struct hg_proc proc;
 
-    if (rpc->out_proc == NULL)
+    if (out_proc == NULL)
         return HG_SUCCESS;
-    amg_proc_init(&proc, call->context->cls, (void *)(uintptr_t)output->data,
-        output->len, op);
-    proc.handle = (hg_handle_t)(uintptr_t)&call->own;
-    return rpc->out_proc(&proc, out_struct);
+    amg_proc_init(&proc, call->context->cls, output->data, output->len, op);
+    proc.handle = &call->own;
+    return out_proc(&proc, out_struct);
 }
 
 /* Folds two decoded structs. */
@@ -80,18 +55,16 @@ static hg_return_t reduce_run(
     return HG_SUCCESS;
 }
 
-static void struct_free(
-    const struct amg_group_call *call, const struct amg_rpc *rpc, void *decoded)
+static void struct_free(struct amg_group_call *call, void *decoded)
 {
-    static const struct output none;
-
-    (void)proc_run(call, rpc, HG_FREE, &none, decoded);
+    (void)proc_run(call, HG_FREE, &(struct amg_args){.len = 0}, decoded);
 }
 
 /* Folds one more output into the struct of those before. */
-static hg_return_t output_fold(struct amg_group_call *call,
-    const struct amg_rpc *rpc, const struct output *output)
+static hg_return_t output_fold(
+    struct amg_group_call *call, const struct amg_args *output)
 {
+    const struct amg_rpc *rpc = call->own.rpc;
     size_t room = 0;
     char *next = NULL;
     hg_return_t rc = HG_SUCCESS;
@@ -105,12 +78,12 @@ static hg_return_t output_fold(struct amg_group_call *call,
         return HG_NOMEM;
     next = call->structs + (call->sum_struct == call->structs ? room : 0);
     memset(next, 0, room);
-    rc = proc_run(call, rpc, HG_DECODE, output, next);
+    rc = proc_run(call, HG_DECODE, output, next);
     if (rc != HG_SUCCESS)
         return rc;
     if (call->sum_struct != NULL) {
         rc = reduce_run(rpc, call->sum_struct, next);
-        struct_free(call, rpc, rc == HG_SUCCESS ? call->sum_struct : next);
+        struct_free(call, rc == HG_SUCCESS ? call->sum_struct : next);
     }
     if (rc == HG_SUCCESS)
         call->sum_struct = next;
@@ -118,22 +91,21 @@ static hg_return_t output_fold(struct amg_group_call *call,
 }
 
 /* Encodes the folded struct. */
-static void sum_encode(struct amg_group_call *call, const struct amg_rpc *rpc)
+static void sum_encode(struct amg_group_call *call)
 {
-    hg_return_t rc = HG_SUCCESS;
-
-    call->own.rpc = (struct amg_rpc *)(uintptr_t)rpc;
-    rc = amg_rpc_encode_apart(&call->own, true, call->sum_struct, &call->sum,
+    hg_return_t rc = amg_rpc_encode_apart(&call->own, true, call->sum_struct,
+        &call->sum,
         call->user == NULL ? call->short_block : call->user->looped.short_args);
+
     if (rc != HG_SUCCESS)
         fold_fail(call, rc);
-    struct_free(call, rpc, call->sum_struct);
+    struct_free(call, call->sum_struct);
     call->sum_struct = NULL;
 }
 
 /* Calls the program's callback for one rank. */
 static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
-    const char *data, uint32_t len, hg_return_t ret)
+    void *data, uint32_t len, hg_return_t ret)
 {
     struct hg_handle *handle = amg_handle_create(call->context, false);
 
@@ -142,7 +114,7 @@ static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
     handle->rpc = call->user->rpc;
     handle->info.id = call->id;
     handle->info.addr = HG_ADDR_NULL;
-    handle->out.data = (void *)(uintptr_t)data;
+    handle->out.data = data;
     handle->out.len = len;
     handle->entry.run = NULL;
     amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
@@ -155,25 +127,25 @@ static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
 }
 
 /* Gives gathered outputs to the program, at the root. */
-static hg_return_t output_give(
-    struct amg_group_call *call, const struct output *output)
+static hg_return_t output_give(struct amg_group_call *call,
+    const struct amg_group_edge *edge, const struct amg_args *output)
 {
-    const char *end = output->data + output->len;
+    char *at = output->data;
+    const char *end = at + output->len;
     struct amg_group_piece piece;
     uint64_t len = 0;
 
-    if (output->edge == &call->own_edge)
+    if (edge == &call->own_edge)
         return rank_give(
-            call, call->self, output->data, (uint32_t)output->len, HG_SUCCESS);
-    for (const char *at = output->data; at < end; at += sizeof(piece) + len) {
+            call, call->self, at, (uint32_t)output->len, HG_SUCCESS);
+    for (; at < end; at += sizeof(piece) + len) {
         hg_return_t rc = HG_PROTOCOL_ERROR;
 
         if ((size_t)(end - at) >= sizeof(piece)) {
             memcpy(&piece, at, sizeof(piece));
             len = ((uint64_t)piece.len + 7) / 8 * 8;
             if ((uint64_t)(end - at) - sizeof(piece) >= len &&
-                piece.position - output->edge->part.first <
-                    output->edge->part.count)
+                piece.position - edge->part.first < edge->part.count)
                 rc = rank_give(call, piece.position, at + sizeof(piece),
                     piece.len, HG_SUCCESS);
         }
@@ -204,13 +176,13 @@ static hg_return_t sum_append(
 }
 
 /* Appends gathered outputs for the parent; the own output becomes a piece. */
-static hg_return_t output_gather(
-    struct amg_group_call *call, const struct output *output)
+static hg_return_t output_gather(struct amg_group_call *call,
+    const struct amg_group_edge *edge, const struct amg_args *output)
 {
     struct amg_group_piece piece = {call->self, (uint32_t)output->len};
     hg_return_t rc = HG_SUCCESS;
 
-    if (output->edge == &call->own_edge)
+    if (edge == &call->own_edge)
         rc = sum_append(call, &piece, sizeof(piece));
     return rc == HG_SUCCESS ? sum_append(call, output->data, output->len) : rc;
 }
@@ -225,25 +197,26 @@ void amg_group_fold_names(struct amg_group_call *call)
                 (hg_return_t)state->failed[i].ret);
 }
 
-static void output_use(struct amg_group_call *call, const struct amg_rpc *rpc,
-    const struct output *output)
+static void output_use(struct amg_group_call *call, struct amg_group_edge *edge)
 {
+    const struct amg_args *output = &edge->handle->out;
     hg_return_t rc = call->trailer.kind == AMG_GROUP_FOLD
-                         ? output_fold(call, rpc, output)
-                     : call->user != NULL ? output_give(call, output)
-                                          : output_gather(call, output);
+                         ? output_fold(call, output)
+                     : call->user != NULL ? output_give(call, edge, output)
+                                          : output_gather(call, edge, output);
 
     if (rc != HG_SUCCESS)
         fold_fail(call, rc);
-    amg_group_edge_drop(output->edge);
+    amg_group_edge_drop(edge);
 }
 
 /* Takes the first output that is new; NULL: none, or some are missing. Without
  * one, and if the call is over, `*ret_encodes` says that the folded struct must
  * be encoded. */
 static struct amg_group_edge *news_take(
-    struct amg_group_call *call, const struct amg_rpc *rpc, bool *ret_encodes)
+    struct amg_group_call *call, bool *ret_encodes)
 {
+    const struct amg_rpc *rpc = call->own.rpc;
     struct amg_link *link = NULL;
 
     amg_lock_lock(&call->lock);
@@ -263,19 +236,16 @@ void amg_group_fold_run(struct amg_cq_entry *entry)
 {
     struct amg_group_call *call =
         amg_container_of(entry, struct amg_group_call, entry);
-    const struct amg_rpc *rpc = amg_rpc_find(call->context->cls, call->id);
     struct amg_group_edge *edge = NULL;
     bool encodes = false;
 
-    while ((edge = news_take(call, rpc, &encodes)) != NULL || encodes) {
-        struct output output;
-
-        if (encodes) {
-            sum_encode(call, rpc);
-            continue;
-        }
-        output = output_of(edge);
-        output_use(call, rpc, &output);
+    if (call->own.rpc == NULL) /* kept, as a deregistration may follow */
+        call->own.rpc = amg_rpc_find(call->context->cls, call->id);
+    while ((edge = news_take(call, &encodes)) != NULL || encodes) {
+        if (encodes)
+            sum_encode(call);
+        else
+            output_use(call, edge);
     }
     amg_group_call_move(call);
     amg_group_call_unref(call);

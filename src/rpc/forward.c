@@ -297,31 +297,17 @@ AMG_NOINLINE static void spare_make(struct hg_handle *handle)
     amg_refs_set(&handle->spare, AMG_HANDLE_SPARE - 1);
 }
 
-hg_return_t HG_Forward(
-    hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+/* Sends the call of an idle handle, which may be gone at the return. */
+static AMG_INLINE hg_return_t forward_post(struct hg_handle *handle,
+    void (*run)(struct amg_cq_entry *), void *in_struct)
 {
-    struct amg_ep *ep = NULL;
-    hg_context_t *context = NULL;
-    unsigned route = 0;
+    hg_context_t *context = handle->info.context;
+    struct amg_ep *ep = amg_handle_ep(handle);
+    unsigned route = handle->addr.route;
     hg_return_t rc = HG_SUCCESS;
 
-    if (!AMG_HANDLE_EXISTS(handle))
-        return amg_refusal();
-    context = handle->info.context;
-    rc = amg_context_send_before(context); /* refuses an inherited context */
-    if (rc == HG_SUCCESS)
-        rc = forward_check(handle);
-    if (rc != HG_SUCCESS)
-        return rc;
-    ep = amg_handle_ep(handle);
-    route = handle->addr.route;
-    handle->callback = callback;
-    handle->arg = arg;
-    handle->is_one_way = handle->rpc->is_one_way;
     atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
-    handle->entry.run = forward_run;
-    handle->entry.is_incoming = amg_role.is_serving;
-    amg_role.has_posted = true;
+    handle->entry.run = run;
     handle->op.step = forward_step;
     handle->op.data = NULL;
     /* Set before the post: the reply may arrive before the post returns. */
@@ -344,33 +330,32 @@ hg_return_t HG_Forward(
     return rc;
 }
 
+hg_return_t HG_Forward(
+    hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_HANDLE_EXISTS(handle))
+        return amg_refusal();
+    /* Refuses an inherited context. */
+    rc = amg_context_send_before(handle->info.context);
+    if (rc == HG_SUCCESS)
+        rc = forward_check(handle);
+    if (rc != HG_SUCCESS)
+        return rc;
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->is_one_way = handle->rpc->is_one_way;
+    handle->entry.is_incoming = amg_role.is_serving;
+    amg_role.has_posted = true;
+    return forward_post(handle, forward_run, in_struct);
+}
+
 hg_return_t amg_forward_hidden(struct hg_handle *handle,
     void (*run)(struct amg_cq_entry *), void *in_struct)
 {
-    hg_context_t *context = handle->info.context;
-    struct amg_ep *ep = amg_handle_ep(handle);
-    hg_return_t rc = HG_SUCCESS;
-
     handle->is_one_way = false;
-    atomic_store_explicit(&handle->is_cancelled, false, memory_order_relaxed);
-    handle->entry.run = run;
-    handle->op.step = forward_step;
-    handle->op.data = NULL;
-    amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
-    if (!amg_refs_take_spare(&handle->spare))
-        spare_make(handle);
-    amg_context_enter(context);
-    rc = forward_any(handle, ep, in_struct);
-    if (rc == HG_SUCCESS) {
-        amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
-        amg_context_posted(context, handle->addr.route);
-        return HG_SUCCESS;
-    }
-    amg_handle_release_args(handle);
-    amg_handle_set_state(handle, AMG_HANDLE_IDLE);
-    amg_context_leave(context);
-    amg_handle_unref(handle);
-    return rc;
+    return forward_post(handle, run, in_struct);
 }
 
 /* Cancels the pull of a long reply, if one is in flight. */

@@ -51,14 +51,10 @@ void amg_group_call_drop(struct amg_group_call *call)
 
 void amg_group_edge_drop(struct amg_group_edge *edge)
 {
-    struct amg_group_call *call = edge->call;
-    struct hg_handle *handle = NULL;
+    struct hg_handle *handle = edge->handle;
 
-    amg_lock_lock(&call->lock);
-    handle = edge->handle;
     edge->handle = NULL;
-    amg_lock_unlock(&call->lock);
-    if (handle == &call->own) {
+    if (handle == &edge->call->own) {
         amg_args_release(&handle->out);
     } else if (handle != NULL) {
         handle->is_group = false;
@@ -82,7 +78,6 @@ void amg_group_call_unref(struct amg_group_call *call)
     while ((link = amg_list_pop(&call->edges)) != NULL)
         edge_free(edge_of(link));
     amg_group_state_fini(&call->state);
-    amg_args_release(&call->own.out);
     amg_mem_free(call->structs);
     amg_args_release(&call->sum);
     amg_args_release(&call->block);

@@ -284,7 +284,7 @@ hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
             "end the quiescence would wait");
         return HG_OPNOTSUPPORTED;
     }
-    while ((rc = amg_quiet_enter(hg_class)) == HG_AGAIN) {
+    while ((rc = amg_quiet_enter(hg_class, NULL, NULL)) == HG_AGAIN) {
         now_ns = amg_clock_ns();
         if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
             return HG_TIMEOUT;

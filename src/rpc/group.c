@@ -529,6 +529,7 @@ void amg_group_look(hg_context_t *context, uint64_t now_ns)
         amg_group_call_unref(call);
     }
     amg_context_look_at(context, next_ns);
+    amg_quiet_look(context, now_ns);
 }
 
 bool amg_group_is_due_locked(const struct amg_group_call *call)

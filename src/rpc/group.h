@@ -163,10 +163,9 @@ struct amg_group_call {
     struct amg_cq_entry entry; /* folds, or gives outputs */
     /* Under groups->lock: */
     struct amg_link link;      /* groups->open, or a floor's list */
-    struct amg_link under_way; /* groups->under_way */
+    struct amg_link under_way; /* groups->under_way, until it has answered */
     struct amg_list ups;       /* requests of parents that are not answered */
     uint64_t limit_ns;         /* settles the call, or gives its children up */
-    bool has_answered;         /* later requests are answered at once */
     bool is_abandoned;         /* the context ends */
     atomic_int refs;
 };
@@ -218,7 +217,7 @@ static inline struct amg_groups *amg_groups_of(const hg_class_t *cls)
 /* group.c: the life of a call. */
 
 hg_return_t amg_group_edge_proc(hg_proc_t proc, void *data);
-/* Part of `look` of struct amg_group_ops. */
+/* `look` of struct amg_group_ops. */
 void amg_group_look(hg_context_t *context, uint64_t now_ns);
 
 /* A call with one reference, without state; NULL: no memory. */
@@ -272,13 +271,14 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups);
 
 /* quiet.c: quiescence of the class. */
 
-/* Enables the class to wait for quiescence. `quiet`, zeroed, stays the
- * caller's; `width`: children of a rank within its node. */
-void amg_quiet_attach(hg_class_t *cls, struct amg_quiet *quiet, uint32_t width);
+/* Enables the class to wait for quiescence. */
+void amg_quiet_attach(hg_class_t *cls);
 
-/* Enters, unless an earlier call has. HG_AGAIN: not over, call again. Any other
- * result of a quiescence is returned once. */
-hg_return_t amg_quiet_enter(hg_class_t *cls);
+/* Enters, unless an earlier call has. HG_AGAIN: not over; without a callback,
+ * call again, and any other result is returned once. HG_BUSY: another call of
+ * the program waits. */
+hg_return_t amg_quiet_enter(
+    hg_class_t *cls, amalgam_quiesce_cb_t callback, void *arg);
 
 /* A message about quiescence has come in. */
 void amg_quiet_told(

@@ -192,7 +192,6 @@ static void served_end(struct amg_group_call *call)
         amg_list_push(&floor->kept, &call->link);
     else
         (void)amg_map_remove(&groups->calls, call_name(&call->trailer));
-    call->has_answered = true;
     amg_list_splice(&ups, &call->ups);
     amg_lock_unlock(&groups->lock);
     while ((up = amg_list_pop(&ups)) != NULL)
@@ -273,7 +272,7 @@ static enum place call_enter(struct amg_group_call *made, struct hg_handle *up,
                 ? floor_get_locked(groups, &made->trailer)
                 : amg_map_get(&groups->floors, made->trailer.root);
     if (call != NULL) {
-        place = call->has_answered ? IS_ANSWERED : WAITS;
+        place = amg_link_is_listed(&call->under_way) ? WAITS : IS_ANSWERED;
         amg_group_call_ref(call);
     } else if (floor != NULL && made->trailer.serial < floor->serial) {
         place = IS_OLD;
@@ -328,8 +327,9 @@ static void request_place(struct hg_handle *up, const struct amg_tree *tree,
         amg_group_call_unref(call);
 }
 
-static void request_serve(struct hg_handle *up)
+static void request_run(struct amg_cq_entry *entry)
 {
+    struct hg_handle *up = amg_container_of(entry, struct hg_handle, entry);
     struct amg_group_trailer trailer;
     const char *why = trailer_read(up, &trailer);
     struct amg_tree tree;
@@ -351,18 +351,13 @@ static void request_serve(struct hg_handle *up)
     up_end(up, HG_PROTOCOL_ERROR);
 }
 
-static void request_run(struct amg_cq_entry *entry)
-{
-    request_serve(amg_container_of(entry, struct hg_handle, entry));
-}
-
 static void request_arrived(hg_handle_t up)
 {
     up->is_group = true;
     up->entry.run = request_run;
     if (!up->is_long || up->arrival->is_long) {
         amg_handle_move_state(up, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
-        request_serve(up);
+        request_run(&up->entry);
         return;
     }
     amg_handle_set_state(up, AMG_HANDLE_PULLING);
@@ -388,7 +383,6 @@ static void settle_told(hg_context_t *context, const void *bytes)
     made->trailer.lag = AMALGAM_GROUP_OPEN_MAX - 1; /* the floor is not known */
     made->unfolded = settle.ret == HG_TIMEOUT ? HG_TIMEOUT : HG_CANCELED;
     made->trailer.is_kept = true;
-    made->has_answered = true;
     made->is_ended = true;
     if (settle.root < context->cls->job.size &&
         settle.serial >= made->trailer.lag)
@@ -407,12 +401,6 @@ static void told(
         settle_told(context, bytes);
     else
         amg_quiet_told(context, kind, bytes);
-}
-
-static void look(hg_context_t *context, uint64_t now_ns)
-{
-    amg_group_look(context, now_ns);
-    amg_quiet_look(context, now_ns);
 }
 
 static void floor_drop(void *value)
@@ -446,11 +434,10 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
         .arrived = request_arrived,
         .told = told,
         .cancel = amg_group_cancel,
-        .look = look,
+        .look = amg_group_look,
         .fini = groups_fini,
     };
 
-    amg_quiet_attach(cls, &groups->quiet, AMG_GROUP_WIDTH);
     amg_lock_init(&groups->lock);
     amg_list_init(&groups->open);
     amg_list_init(&groups->under_way);
@@ -461,4 +448,5 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
     groups->serial = AMALGAM_GROUP_OPEN_MAX; /* no floor is below 0 */
     rpcs->groups = groups;
     rpcs->group_ops = &ops;
+    amg_quiet_attach(cls);
 }

@@ -58,7 +58,7 @@ _Static_assert(sizeof(struct notice) == AMG_CONTROL_LEN, "fits");
 
 static struct amg_quiet *quiet_of(const hg_class_t *cls)
 {
-    return amg_rpc_class_of(cls)->quiet;
+    return &amg_groups_of(cls)->quiet;
 }
 
 /* Does a context have an operation in flight, or a driver a request whose
@@ -258,8 +258,7 @@ static void quiet_run(struct amg_cq_entry *entry)
     amg_context_leave(context);
 }
 
-/* Enters. HG_AGAIN: not over; HG_BUSY: another call of the program waits. */
-static hg_return_t enter(
+hg_return_t amg_quiet_enter(
     hg_class_t *cls, amalgam_quiesce_cb_t callback, void *arg)
 {
     struct amg_quiet *quiet = quiet_of(cls);
@@ -301,29 +300,24 @@ hg_return_t amalgam_quiesce_start(
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(callback))
         return amg_refusal();
-    rc = enter(hg_class, callback, arg);
+    rc = amg_quiet_enter(hg_class, callback, arg);
     return rc == HG_AGAIN ? HG_SUCCESS : rc;
 }
 
-hg_return_t amg_quiet_enter(hg_class_t *cls)
+void amg_quiet_attach(hg_class_t *cls)
 {
-    return enter(cls, NULL, NULL);
-}
-
-void amg_quiet_attach(hg_class_t *cls, struct amg_quiet *quiet, uint32_t width)
-{
+    struct amg_quiet *quiet = quiet_of(cls);
     const struct amg_class_job *job = &cls->job;
     struct amg_tree_part part = {0, job->size};
     struct amg_tree_walk walk;
 
-    amg_rpc_class_of(cls)->quiet = quiet;
     amg_lock_init(&quiet->lock);
     quiet->entry.run = quiet_run;
     quiet->before = NO_SUM;
     if (job->size == 0)
         return;
     quiet->tree = (struct amg_tree){
-        .stride = 1, .node_size = job->node_size, .width = width};
+        .stride = 1, .node_size = job->node_size, .width = AMG_GROUP_WIDTH};
     part = amg_tree_find(&quiet->tree, part, job->rank, &quiet->parent);
     quiet->first =
         amg_tree_walk_begin(&quiet->tree, part, job->rank, job->rank);

@@ -135,7 +135,6 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an ACK with an unknown token was logged */
     const struct amg_group_ops *group_ops;
     struct amg_groups *groups; /* calls to groups */
-    struct amg_quiet *quiet;
     struct amg_relay relay;
 };
 

@@ -336,9 +336,15 @@ static void parts_ask(
                  : amg_tree_walk_begin(
                        tree, part, call->context->cls->job.rank, call->self);
     struct amg_tree_part child;
+    bool has_child = amg_tree_walk_next(tree, &walk, &child);
 
-    while (amg_tree_walk_next(tree, &walk, &child))
-        part_ask(call, child, is_retry);
+    while (has_child) {
+        struct amg_tree_part part = child;
+
+        /* First: part_ask() may end the call, whose end frees the ranks. */
+        has_child = amg_tree_walk_next(tree, &walk, &child);
+        part_ask(call, part, is_retry);
+    }
 }
 
 /* The own handler has answered, was refused, or was dropped. */
@@ -441,7 +447,7 @@ static uint64_t grace_ns(const struct amg_group_call *call)
     const struct amg_group_state *state = &call->state;
     unsigned height = amg_tree_height(&state->tree, state->part);
 
-    if (call->self == AMG_TREE_NOWHERE) /* above the leaders */
+    if (call->self != state->part.first) /* a root above the leaders */
         height++;
     return amg_clock_deadline_ns(height * AMALGAM_GROUP_GRACE_MS);
 }
@@ -450,6 +456,7 @@ void amg_group_call_settle(
     struct amg_group_call *call, hg_return_t ret, bool gives_up)
 {
     struct amg_link *link = NULL;
+    uint64_t limit_ns = 0;
     bool tells = false;
 
     amg_lock_lock(&call->lock);
@@ -464,6 +471,7 @@ void amg_group_call_settle(
         call->own_edge.is_asked = false;
         amg_group_state_name(&call->state, call->own_edge.part, call->settled);
     }
+    limit_ns = grace_ns(call); /* not later: the end frees a list of ranks */
     amg_lock_unlock(&call->lock);
     /* No edge is added from now on. */
     link = amg_list_first(&call->edges);
@@ -471,9 +479,9 @@ void amg_group_call_settle(
         edge_settle(edge_of(link), tells, gives_up);
     if (!gives_up) {
         amg_lock_lock(&call->groups->lock);
-        call->limit_ns = grace_ns(call);
+        call->limit_ns = limit_ns;
         amg_lock_unlock(&call->groups->lock);
-        amg_context_look_at(call->context, call->limit_ns);
+        amg_context_look_at(call->context, limit_ns);
     }
     amg_group_call_move(call);
 }

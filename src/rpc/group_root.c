@@ -142,6 +142,7 @@ static void root_run(struct amg_cq_entry *entry)
 {
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
     struct amg_group_call *call = handle->group;
+    hg_cb_t callback = handle->callback;
     struct hg_cb_info info = {
         .arg = handle->arg,
         .type = HG_CB_FORWARD,
@@ -155,8 +156,8 @@ static void root_run(struct amg_cq_entry *entry)
     handle->group = NULL;
     amg_lock_unlock(&call->groups->lock);
     amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
-    if (handle->callback != NULL)
-        handle->callback(&info);
+    if (callback != NULL)
+        callback(&info);
     amg_handle_unref(handle);
     amg_context_leave(call->context);
     amg_group_call_unref(call);
@@ -215,6 +216,8 @@ static void root_end(struct amg_group_call *call)
     user->ret = call->settled != HG_SUCCESS && call->state.named > 0
                     ? call->settled
                     : call->state.ret;
+    if (call->unfolded != HG_SUCCESS) /* `sum` lacks outputs, or is void */
+        amg_args_release(&call->sum);
     if (!result_move(call, user))
         user->ret = HG_NOMEM;
     amg_lock_lock(&groups->lock);
@@ -222,7 +225,10 @@ static void root_end(struct amg_group_call *call)
     amg_list_remove(&call->link);
     amg_lock_unlock(&groups->lock);
     amg_handle_set_state(user, AMG_HANDLE_READY);
-    amg_handle_finish(user);
+    if (call->each != NULL) /* runs in HG_Trigger(), also without a callback */
+        amg_context_queue(call->context, &user->entry);
+    else
+        amg_handle_finish(user);
 }
 
 /* Enters the call, with a serial number and its time limit. HG_AGAIN: too many
@@ -249,6 +255,7 @@ static hg_return_t serial_take(struct amg_group_call *call, unsigned timeout_ms)
         amg_list_push(&groups->under_way, &call->under_way);
         if (timeout_ms > 0)
             call->limit_ns = amg_clock_deadline_ns(timeout_ms);
+        amg_context_look_at(call->context, call->limit_ns);
     }
     amg_lock_unlock(&groups->lock);
     return rc;
@@ -367,8 +374,6 @@ static hg_return_t forward(const struct how *how, hg_handle_t handle,
         return rc;
     }
     user_begin(call, handle, callback, arg);
-    if (how->timeout_ms > 0)
-        amg_context_look_at(call->context, call->limit_ns);
     amg_group_call_begin(call);
     amg_group_call_unref(call);
     return HG_SUCCESS;

@@ -379,7 +379,7 @@ hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
         args->extra = proc.extra;
         args->data = args->extra;
         proc.extra_is_taken = true;
-    } else if (short_args != NULL && args->len <= AMG_SHORT_LEN) {
+    } else if (args->len <= AMG_SHORT_LEN) {
         memcpy(short_args, room, args->len);
     } else if ((args->extra = amg_mem_alloc(args->len)) == NULL) {
         rc = HG_NOMEM;

@@ -174,9 +174,8 @@ static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
     return HG_SUCCESS;
 }
 
-/* Encodes `user`, as input or output, into memory apart from a message: heap
- * memory that `args` then owns, or, if that is not NULL and long enough,
- * `short_args` of AMG_SHORT_LEN bytes. */
+/* Encodes `user`, as input or output, into memory apart from a message:
+ * `short_args` of AMG_SHORT_LEN bytes, or heap memory that `args` then owns. */
 hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
     void *user, struct amg_args *args, uint64_t *short_args);
 

@@ -13,14 +13,6 @@
 
 struct amalgam_group amalgam_group_all;
 
-static int rank_compare(const void *one, const void *other)
-{
-    uint32_t left = *(const uint32_t *)one;
-    uint32_t right = *(const uint32_t *)other;
-
-    return left < right ? -1 : left > right;
-}
-
 /* Describes the ranks by base and stride if they are at equal distances. */
 static void group_pack(struct amalgam_group *group)
 {
@@ -53,7 +45,7 @@ static bool ranks_take(
         }
         group->ranks[i] = (uint32_t)ranks[i];
     }
-    qsort(group->ranks, group->count, sizeof(*group->ranks), rank_compare);
+    qsort(group->ranks, group->count, sizeof(*group->ranks), amg_group_compare);
     for (uint32_t i = 1; i < group->count; i++)
         if (group->ranks[i] == group->ranks[i - 1]) {
             AMG_LOG_ERROR("rpc",

@@ -84,10 +84,10 @@ bool amg_group_state_answered(struct amg_group_state *state,
     return true;
 }
 
-static int range_compare(const void *one, const void *other)
+int amg_group_compare(const void *one, const void *other)
 {
-    uint32_t left = ((const struct amg_group_range *)one)->first;
-    uint32_t right = ((const struct amg_group_range *)other)->first;
+    uint32_t left = *(const uint32_t *)one;
+    uint32_t right = *(const uint32_t *)other;
 
     return left < right ? -1 : left > right;
 }
@@ -107,7 +107,7 @@ void amg_group_state_end(struct amg_group_state *state)
     if (state->failed_count == 0)
         return;
     qsort(state->failed, state->failed_count, sizeof(*state->failed),
-        range_compare);
+        amg_group_compare);
     for (uint32_t i = 1; i < state->failed_count; i++) {
         struct amg_group_range *range = &state->failed[kept];
         const struct amg_group_range *next = &state->failed[i];

@@ -20,7 +20,7 @@ enum { AMG_GROUP_FEW = 4 }; /* ranges that need no memory */
 
 /* Neighbouring members that failed with one code. Also in answers. */
 struct amg_group_range {
-    uint32_t first; /* position */
+    uint32_t first; /* position; the first member, see amg_group_compare() */
     uint32_t count;
     uint32_t ret; /* hg_return_t */
 };
@@ -52,6 +52,8 @@ bool amg_group_state_answered(struct amg_group_state *state,
  * memory for all names, all members count as failed, with HG_NOMEM. */
 void amg_group_state_end(struct amg_group_state *state);
 void amg_group_state_fini(struct amg_group_state *state);
+/* Compares ranks, or the first members of ranges, for qsort(). */
+int amg_group_compare(const void *one, const void *other);
 
 static inline bool amg_group_state_is_over(const struct amg_group_state *state)
 {

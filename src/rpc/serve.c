@@ -232,19 +232,15 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *))
 {
     hg_context_t *context = origin->info.context;
-    struct hg_handle *target = incoming_make(context, NULL);
-    void *copy = NULL;
+    bool must_copy =
+        in->len > AMG_SHORT_LEN && !(may_take && in->extra != NULL);
+    void *copy = must_copy ? amg_mem_alloc(in->len) : NULL;
+    struct hg_handle *target =
+        must_copy && copy == NULL ? NULL : incoming_make(context, NULL);
 
-    if (target == NULL)
+    if (target == NULL) {
+        amg_mem_free(copy);
         return false;
-    if (in->len > AMG_SHORT_LEN && !(may_take && in->extra != NULL)) {
-        copy = amg_mem_alloc(in->len);
-        if (copy == NULL) {
-            amg_handle_set_state(target, AMG_HANDLE_ANSWERED);
-            amg_handle_unref(target);
-            return false;
-        }
-        memcpy(copy, in->data, in->len);
     }
     target->entry.run = run;
     target->info.context_id = from_context;
@@ -259,12 +255,12 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
         target->in.data = target->looped.short_args;
         if (in->len > 0)
             memcpy(target->looped.short_args, in->data, in->len);
+    } else if (must_copy) {
+        target->in.extra = memcpy(copy, in->data, in->len);
+        target->in.data = copy;
     } else {
-        target->in.extra = copy != NULL ? copy : in->extra;
-        target->in.extra_bulk = copy != NULL ? NULL : in->extra_bulk;
-        target->in.data = target->in.extra;
-        if (copy == NULL)
-            *in = (struct amg_args){.data = NULL};
+        target->in = *in;
+        *in = (struct amg_args){.data = NULL};
     }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);

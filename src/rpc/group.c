@@ -377,21 +377,6 @@ static void own_run(struct amg_cq_entry *entry)
         amg_respond_instead(handle, settled);
 }
 
-/* The address of the root, which the handler sees as the caller. */
-static hg_return_t root_addr(
-    const struct amg_group_call *call, struct hg_addr *ret_addr)
-{
-    const struct amg_link *up = call->ups.head.next;
-
-    if (call->user != NULL || call->trailer.is_kept)
-        return amg_addr_init_rank(
-            call->context->cls, call->trailer.root, ret_addr);
-    /* The request came from the root, and is the only one. */
-    amg_addr_init_copy(
-        &amg_container_of(up, struct hg_handle, link)->addr, ret_addr);
-    return HG_SUCCESS;
-}
-
 static void own_start(struct amg_group_call *call)
 {
     struct hg_handle *own = &call->own;
@@ -404,7 +389,7 @@ static void own_start(struct amg_group_call *call)
     /* At the root the handler runs in the context that all ranks are to use. */
     if (context != NULL && context->id == call->to_context) {
         own->info.context = context;
-        rc = root_addr(call, &own->addr);
+        rc = amg_addr_init_rank(context->cls, call->trailer.root, &own->addr);
     }
     if (rc == HG_SUCCESS) {
         if (!amg_serve_apart(own, call->trailer.context, &call->block,

@@ -35,6 +35,8 @@ static bool slot_fill(
     if (atomic_load_explicit(&data->request, memory_order_acquire) != NULL)
         return false;
     data->is_timed = req->is_timed;
+    atomic_store_explicit(
+        &data->is_group, req->form->group != NULL, memory_order_relaxed);
     atomic_store_explicit(&data->request, req, memory_order_release);
     return true;
 }
@@ -153,11 +155,8 @@ static AMG_INLINE void call_end(const struct hg_cb_info *info,
     }
     if (ret == HG_CANCELED && req->is_timed && atomic_load(&req->is_late))
         ret = HG_TIMEOUT;
-    data->ret = ret;
-    if (!AMG_LIKELY(!data->is_group)) {
-        data->is_group = false;
-        data->ret = HG_SUCCESS; /* the output is that of the other ranks */
-    }
+    /* The output of a group is that of the ranks that have not failed. */
+    data->ret = data->is_group ? HG_SUCCESS : ret;
     if (AMG_MARGO_HAS_MONITOR(req->mid))
         call_notify_done(info, req, MARGO_MONITOR_FN_END, ret, &uctx);
     amg_margo_request_end(req, ret);
@@ -299,8 +298,7 @@ static hg_return_t call(struct amg_margo_handle *data,
     if (AMG_MARGO_HAS_MONITOR(mid))
         rc = call_post_monitored(data, form, req, post, args);
     else
-        rc = call_post(data, form, req, post,
-            args->user == NULL && args->to_group == NULL ? NULL : args);
+        rc = call_post(data, form, req, post, args->user == NULL ? NULL : args);
     args->is_posted = rc == HG_SUCCESS;
     if (!args->is_over)
         return amg_margo_request_posted(form, req, rc);
@@ -372,33 +370,23 @@ static void group_each(hg_handle_t handle, int rank, hg_return_t ret, void *arg)
     const struct amg_margo_handle *data = arg;
     const struct margo_request_struct *req = data->request;
 
-    req->each(handle, rank, ret, req->arg);
+    req->form->each(handle, rank, ret, req->arg);
 }
 
 /* HG_Forward() for a call to a group. */
 static hg_return_t group_post(
     hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
-    struct amg_margo_args *args = in_struct;
-    const struct amg_margo_form *form = args->to_group;
-    struct amg_margo_handle *data = arg;
+    const struct amg_margo_handle *data = arg;
+    const struct amg_margo_form *form = data->request->form;
     unsigned ms = form->timeout_ms < UINT_MAX
                       ? (unsigned)(form->timeout_ms + 0.999)
                       : UINT_MAX;
-    hg_return_t rc = HG_SUCCESS;
 
-    if (args->user == NULL && args->monitored == NULL)
-        args = NULL;
-    data->is_group = true;
-    if (form->each == NULL)
-        rc = amalgam_forward_group_timed(
-            handle, form->group, ms, callback, arg, args);
-    else
-        rc = amalgam_forward_gather(
-            handle, form->group, ms, group_each, callback, arg, args);
-    if (rc != HG_SUCCESS)
-        data->is_group = false;
-    return rc;
+    return form->each == NULL ? amalgam_forward_group_timed(handle, form->group,
+                                    ms, callback, arg, in_struct)
+                              : amalgam_forward_gather(handle, form->group, ms,
+                                    group_each, callback, arg, in_struct);
 }
 
 static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
@@ -425,9 +413,16 @@ static hg_return_t forward(uint16_t provider_id, hg_handle_t handle,
         return rc;
     if (AMG_MARGO_HAS_MONITOR(data->mid))
         (void)margo_get_current_rpc_id(data->mid, &args.parent_id);
-    args.to_group = form->to_group ? form : NULL;
     return call(data, form, MARGO_FORWARD_REQUEST,
-        form->to_group ? group_post : HG_Forward, &args);
+        form->group == NULL ? HG_Forward : group_post, &args);
+}
+
+static hg_return_t forward_group(
+    hg_handle_t handle, void *in_struct, const struct amg_margo_form *form)
+{
+    return AMG_GIVEN(form->group)
+               ? forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, form)
+               : HG_INVALID_ARG;
 }
 
 hg_return_t margo_forward_group(
@@ -439,25 +434,21 @@ hg_return_t margo_forward_group(
 hg_return_t margo_forward_group_timed(amalgam_group_t group, hg_handle_t handle,
     void *in_struct, double timeout_ms)
 {
-    const struct amg_margo_form form = {.timeout_ms = timeout_ms,
-        .blocks = true,
-        .to_group = true,
-        .group = group};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true, .group = group};
 
-    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
+    return forward_group(handle, in_struct, &form);
 }
 
 hg_return_t margo_iforward_group_timed(amalgam_group_t group,
     hg_handle_t handle, void *in_struct, double timeout_ms, margo_request *req)
 {
-    const struct amg_margo_form form = {.timeout_ms = timeout_ms,
-        .ret_req = req,
-        .to_group = true,
-        .group = group};
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .ret_req = req, .group = group};
 
     if (!AMG_GIVEN(req))
         return HG_INVALID_ARG;
-    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
+    return forward_group(handle, in_struct, &form);
 }
 
 hg_return_t margo_forward_gather(amalgam_group_t group, hg_handle_t handle,
@@ -465,14 +456,13 @@ hg_return_t margo_forward_gather(amalgam_group_t group, hg_handle_t handle,
 {
     const struct amg_margo_form form = {.timeout_ms = timeout_ms,
         .blocks = true,
-        .to_group = true,
         .group = group,
         .each = each,
         .arg = arg};
 
     if (!AMG_GIVEN(each))
         return HG_INVALID_ARG;
-    return forward(MARGO_DEFAULT_PROVIDER_ID, handle, in_struct, &form);
+    return forward_group(handle, in_struct, &form);
 }
 
 hg_return_t margo_provider_forward_timed(uint16_t provider_id,

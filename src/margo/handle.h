@@ -43,10 +43,11 @@ struct amg_margo_handle {
     /* Request of the operation in flight; or `abandoned` of call.c, if no
      * thread waits for the operation any more; or NULL. */
     _Atomic(struct margo_request_struct *) request;
-    atomic_bool is_group; /* a call to a group is in flight; independent */
-    bool is_timed;        /* the operation in flight has a time limit */
-    bool is_refused;      /* the target's reply to the last call is an error */
-    hg_return_t ret;      /* result of the last call or answer */
+    /* The operation in flight is a call to a group; an independent value. */
+    atomic_bool is_group;
+    bool is_timed;   /* the operation in flight has a time limit */
+    bool is_refused; /* the target's reply to the last call is an error */
+    hg_return_t ret; /* result of the last call or answer */
     void *user_data;
     void (*user_free)(void *);
     margo_monitor_data_t monitor_data;

@@ -267,10 +267,10 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     atomic_init(&req->state, PENDING);
     req->callback = form->callback;
     req->arg = form->arg;
-    req->each = form->each;
+    req->form = form;
     atomic_init(&req->refs, form->callback != NULL ? 2u : 1u);
     req->is_kept = !form->blocks;
-    req->is_timed = form->timeout_ms > 0 && !form->to_group;
+    req->is_timed = form->timeout_ms > 0 && form->group == NULL;
     atomic_init(&req->is_late, false);
     atomic_init(&req->is_posted, false);
     req->monitor_data.p = NULL;

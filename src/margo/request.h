@@ -22,6 +22,8 @@ struct amg_margo_waiter {
     atomic_uint wakes;
 };
 
+struct amg_margo_form;
+
 /* Owned by the call that blocks, on its stack; by the program, from an `i` form
  * (margo_iforward()) to margo_wait(); or by the operation, in a `c` form (which
  * has a callback). Requests of both forms lie in the instance's pool, whose
@@ -41,10 +43,11 @@ struct margo_request_struct {
     atomic_uintptr_t state;
     /* Of the `c` forms. */
     void (*callback)(void *arg, hg_return_t ret);
-    void *arg;                /* also of `each` */
-    amalgam_gather_cb_t each; /* set only by a call that gathers */
-    atomic_uint refs;         /* of the poster, and of the operation */
-    bool is_kept;             /* from the instance's pool, and not freed */
+    void *arg;
+    /* Valid during the post; of a form that blocks, until its end. */
+    const struct amg_margo_form *form;
+    atomic_uint refs; /* of the poster, and of the operation */
+    bool is_kept;     /* from the instance's pool, and not freed */
     /* A time limit: fire() of `timer` cancels the operation, whose end disarms
      * the timer, and so waits for fire(). Before the post there is nothing to
      * cancel: fire() arms the timer again. */
@@ -64,9 +67,8 @@ struct amg_margo_form {
     void (*callback)(void *arg, hg_return_t ret);
     void *arg; /* also of `each` */
     margo_request *ret_req;
-    bool blocks;   /* no callback, no ret_req */
-    bool to_group; /* HG ends the call in time */
-    amalgam_group_t group;
+    bool blocks;              /* no callback, no ret_req */
+    amalgam_group_t group;    /* HG ends the call in time; NULL: no group */
     amalgam_gather_cb_t each; /* NULL: does not gather */
 };
 

@@ -16,7 +16,6 @@
 #include "mercury_proc.h"
 #include "mercury_types.h"
 
-struct amg_margo_form;
 struct margo_request_struct;
 
 /* HG_Registered_data() of an RPC's id; owned by the instance, from registration
@@ -87,17 +86,18 @@ struct amg_margo_args {
     void *user;        /* struct of the program; NULL: header alone */
     hg_id_t parent_id; /* in front of the input; 0: none */
     hg_return_t code;  /* in front of the output */
-    bool is_posted;    /* the post succeeded: HG has encoded the struct */
-    bool is_over; /* set by the post: the answer has left, no thread waits */
     /* The request whose arguments are encoded, for events of the monitor; NULL:
      * no monitor. */
     struct margo_request_struct *monitored;
-    const struct amg_margo_form *to_group; /* of a call to a group, or NULL */
+    bool is_posted; /* the post succeeded: HG has encoded the struct */
+    bool is_over;   /* set by the post: the answer has left, no thread waits */
 };
 
 /* Registered with HG for every RPC; `data` is a struct amg_margo_args. */
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data);
 hg_return_t amg_margo_proc_output(hg_proc_t proc, void *data);
+/* Codes outputs in reductions; `data` is the program's struct. */
+hg_return_t amg_margo_proc_fold(hg_proc_t proc, void *data);
 
 /* At the origin: the code in front of the received output. */
 hg_return_t amg_margo_peek_code(hg_handle_t handle);

@@ -335,8 +335,8 @@ HG_PUBLIC hg_return_t amalgam_group_create(
  *                               not allow `op` for `type`, either is null or
  *                               freed (where MPI notices), or `type` is not
  *                               committed, or reaches beyond its extent
- *            HG_OPNOTSUPPORTED  the class is not over MPI, or this thread may
- *                               not call MPI
+ *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
+ *                               call MPI, or the RPC has no proc for outputs
  *            HG_NOENTRY         the RPC is not registered here
  *            HG_NOMEM           no memory
  *            The program's MPI error handlers are called for none of these.

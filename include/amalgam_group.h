@@ -265,8 +265,8 @@ HG_PUBLIC hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
  * folds the outputs that come from below it in the tree. Outputs are folded as
  * they come or, with AMALGAM_REDUCE_ORDERED, in ascending order of ranks when
  * all of a branch have come. If only one rank has answered, the callback does
- * not run. Registering a reduction again replaces it. If the program registers
- * the RPC itself again, it registers the reduction after that once more.
+ * not run. Registering a reduction again replaces it. Registering the RPC
+ * itself again drops its reduction.
  *
  * @param hg_class  [in]
  * @param id        [in]  a registered RPC
@@ -280,6 +280,8 @@ HG_PUBLIC hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
  * Errors:    HG_INVALID_ARG  hg_class is NULL, or `out_len` is 0 and `fn` is
  *                            not NULL
  *            HG_NOENTRY      the RPC is not registered here
+ *            HG_OPNOTSUPPORTED  the RPC has no proc for outputs, or is of
+ *                            HG_Register_name_for_margo()
  *            HG_NOMEM        no memory
  *            A rank without a reduction that has to fold outputs has failed
  *            with HG_OPNOTSUPPORTED.

@@ -145,6 +145,7 @@ HG_PUBLIC hg_return_t margo_forward_gather(amalgam_group_t group,
  * Errors:    HG_INVALID_ARG  mid is MARGO_INSTANCE_NULL, or out_len is 0 and fn
  *                            is not NULL
  *            HG_NOENTRY      the RPC is not registered here
+ *            HG_OPNOTSUPPORTED  the RPC is of HG_Register_name_for_margo()
  *            HG_NOMEM        no memory
  * Threads:   any thread; never blocks.
  * Undefined: called while calls of the RPC to groups are under way.

@@ -15,7 +15,6 @@
  * Without a monitor, an input without a struct has no bytes at all, nor has an
  * output of HG_SUCCESS without a struct. So a call without arguments is as
  * short as a call of HG (wire/header.h). */
-#include <stddef.h>
 #include <string.h>
 
 #include "amalgam_thallium.h"
@@ -68,31 +67,11 @@ static hg_return_t input_code(hg_proc_t proc, struct amg_margo_args *args)
     return user_code(proc, args);
 }
 
-_Static_assert(
-    sizeof(struct amg_margo_args) % _Alignof(max_align_t) == 0, "see below");
-
-/* In a reduction: the program's struct follows `args`. */
-static hg_return_t fold_prepare(hg_handle_t handle, struct amg_margo_args *args)
-{
-    const struct amg_margo_rpc *rpc =
-        HG_Registered_data(handle->info.hg_class, handle->info.id);
-
-    if (rpc == NULL)
-        return HG_NOENTRY;
-    args->proc = rpc->fold_proc != NULL ? rpc->fold_proc : rpc->out_proc;
-    args->user = args + 1;
-    return HG_SUCCESS;
-}
-
 static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
 {
     uint32_t code = (uint32_t)args->code;
     hg_return_t rc = HG_SUCCESS;
 
-    if (args->user == NULL && amg_handle_is_fold(hg_proc_get_handle(proc)))
-        rc = fold_prepare(hg_proc_get_handle(proc), args);
-    if (rc != HG_SUCCESS)
-        return rc;
     if (code != HG_SUCCESS && hg_proc_peek_op(proc) == HG_ENCODE)
         amg_handle_fail_member(hg_proc_get_handle(proc), args->code);
     if (hg_proc_peek_op(proc) == HG_FREE || is_bare(proc))
@@ -106,6 +85,19 @@ static hg_return_t output_code(hg_proc_t proc, struct amg_margo_args *args)
     return code == HG_SUCCESS || hg_proc_peek_op(proc) == HG_ENCODE
                ? user_code(proc, args)
                : HG_SUCCESS;
+}
+
+hg_return_t amg_margo_proc_fold(hg_proc_t proc, void *data)
+{
+    const struct hg_info *info = HG_Get_info(hg_proc_get_handle(proc));
+    const struct amg_margo_rpc *rpc =
+        HG_Registered_data(info->hg_class, info->id);
+    struct amg_margo_args args = {.user = data};
+
+    if (rpc == NULL)
+        return HG_NOENTRY;
+    args.proc = rpc->fold_proc != NULL ? rpc->fold_proc : rpc->out_proc;
+    return output_code(proc, &args);
 }
 
 hg_return_t amg_margo_proc_input(hg_proc_t proc, void *data)
@@ -342,8 +334,10 @@ hg_id_t HG_Register_name_for_margo(
     id = amg_margo_rpc_id(func_name, MARGO_DEFAULT_PROVIDER_ID);
     rc = HG_Register(
         hg_class, id, amg_margo_proc_input, amg_margo_proc_output, rpc_cb);
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
+        amg_rpc_find(hg_class, id)->fold_proc = NULL; /* not known here */
         return id;
+    }
     AMG_LOG_ERROR("rpc", "RPC \"%s\" is not registered: %s", func_name,
         HG_Error_to_string(rc));
     return 0;

@@ -185,8 +185,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
         amg_margo_proc_output,
         args->rpc_cb == NULL ? mid->rpcs->refuse : args->rpc_cb);
     if (rc == HG_SUCCESS) {
-        amg_rpc_find(mid->hg_class, id)->out_head_len =
-            sizeof(struct amg_margo_args);
+        amg_rpc_find(mid->hg_class, id)->fold_proc = amg_margo_proc_fold;
         rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
     }
     if (rc == HG_SUCCESS && rpc->has_no_response)

@@ -352,12 +352,10 @@ fini:
     return rc;
 }
 
-hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
+hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, uint64_t *short_args)
 {
     hg_class_t *cls = handle->info.hg_class;
-    hg_proc_cb_t proc_cb =
-        is_reply ? handle->rpc->out_proc : handle->rpc->in_proc;
     uint64_t room[64];
     struct hg_proc proc;
     hg_return_t rc = HG_SUCCESS;

@@ -174,9 +174,10 @@ static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
     return HG_SUCCESS;
 }
 
-/* Encodes `user`, as input or output, into memory apart from a message:
- * `short_args` of AMG_SHORT_LEN bytes, or heap memory that `args` then owns. */
-hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, bool is_reply,
+/* Encodes `user` by `proc_cb`, which may be NULL, into memory apart from a
+ * message: `short_args` of AMG_SHORT_LEN bytes, or heap memory that `args` then
+ * owns. */
+hg_return_t amg_rpc_encode_apart(struct hg_handle *handle, hg_proc_cb_t proc_cb,
     void *user, struct amg_args *args, uint64_t *short_args);
 
 /* Appends a checksum of the `len` bytes at `args`, which are the arguments, or

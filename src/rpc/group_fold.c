@@ -31,14 +31,11 @@ static void fold_fail(struct amg_group_call *call, hg_return_t ret)
 static hg_return_t proc_run(struct amg_group_call *call, hg_proc_op_t op,
     const struct amg_args *output, void *out_struct)
 {
-    hg_proc_cb_t out_proc = call->own.rpc->out_proc;
     struct hg_proc proc;
 
-    if (out_proc == NULL)
-        return HG_SUCCESS;
     amg_proc_init(&proc, call->context->cls, output->data, output->len, op);
     proc.handle = &call->own;
-    return out_proc(&proc, out_struct);
+    return call->own.rpc->fold_proc(&proc, out_struct);
 }
 
 /* Folds two decoded structs. */
@@ -46,12 +43,10 @@ static hg_return_t reduce_run(
     const struct amg_rpc *rpc, const void *from, void *inout)
 {
     const struct amg_group_reduce *reduce = rpc->reduce;
-    const void *from_out = (const char *)from + rpc->out_head_len;
-    void *inout_out = (char *)inout + rpc->out_head_len;
 
     if (reduce->fold != NULL)
-        return reduce->fold(from_out, inout_out, reduce->arg);
-    reduce->fn(from_out, inout_out, reduce->arg);
+        return reduce->fold(from, inout, reduce->arg);
+    reduce->fn(from, inout, reduce->arg);
     return HG_SUCCESS;
 }
 
@@ -71,7 +66,7 @@ static hg_return_t output_fold(
 
     if (rpc == NULL || rpc->reduce == NULL)
         return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
-    room = (rpc->out_head_len + rpc->reduce->out_len + 15) / 16 * 16;
+    room = (rpc->reduce->out_len + 15) / 16 * 16;
     if (call->structs == NULL)
         call->structs = amg_mem_alloc(2 * room);
     if (call->structs == NULL)
@@ -93,8 +88,8 @@ static hg_return_t output_fold(
 /* Encodes the folded struct. */
 static void sum_encode(struct amg_group_call *call)
 {
-    hg_return_t rc = amg_rpc_encode_apart(&call->own, true, call->sum_struct,
-        &call->sum,
+    hg_return_t rc = amg_rpc_encode_apart(&call->own, call->own.rpc->fold_proc,
+        call->sum_struct, &call->sum,
         call->user == NULL ? call->short_block : call->user->looped.short_args);
 
     if (rc != HG_SUCCESS)

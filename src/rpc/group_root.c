@@ -357,7 +357,7 @@ static hg_return_t forward(const struct how *how, hg_handle_t handle,
         return HG_NOMEM;
     call_fill(call, handle, group, how->each);
     rc = amg_rpc_encode_apart(
-        handle, false, in, &call->block, call->short_block);
+        handle, handle->rpc->in_proc, in, &call->block, call->short_block);
     call->trailer.pad_len = (uint8_t)(-call->block.len & 7);
     if (rc == HG_SUCCESS)
         rc = serial_take(call, how->timeout_ms);
@@ -444,11 +444,12 @@ hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
     struct amg_group_reduce *made = NULL;
     struct amg_rpc *rpc = amg_rpc_find(cls, id);
 
-    if (rpc == NULL) {
+    if (rpc == NULL || rpc->fold_proc == NULL) {
         AMG_LOG_ERROR("rpc",
-            "outputs of RPC id 0x%llx cannot be folded: it is not registered",
-            (unsigned long long)id);
-        return HG_NOENTRY;
+            "outputs of RPC id 0x%llx cannot be folded: it is registered %s",
+            (unsigned long long)id,
+            rpc == NULL ? "nowhere" : "without a proc for outputs");
+        return rpc == NULL ? HG_NOENTRY : HG_OPNOTSUPPORTED;
     }
     if (reduce->fn != NULL || reduce->fold != NULL) {
         made = amg_mem_alloc(sizeof(*made) + arg_len);

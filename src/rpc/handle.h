@@ -476,11 +476,6 @@ static inline void amg_loop_end(struct hg_handle *target, hg_return_t ret)
     origin->op.step(&origin->op);
 }
 
-/* Is a proc with this handle run by a reduction, without a call? */
-static inline bool amg_handle_is_fold(const struct hg_handle *handle)
-{
-    return handle != NULL && handle->is_group;
-}
 /* Called while an answer with an error code in it is encoded: a group that the
  * call was made to counts this rank as failed. */
 static inline void amg_handle_fail_member(

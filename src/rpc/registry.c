@@ -80,8 +80,11 @@ static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
 {
     rpc->in_proc = wanted->in_proc;
     rpc->out_proc = wanted->out_proc;
+    rpc->fold_proc = wanted->out_proc;
     rpc->callback = wanted->callback;
     rpc->oneway = wanted->oneway;
+    amg_mem_free(rpc->reduce); /* of the earlier registration */
+    rpc->reduce = NULL;
     rpc->in_was_short = true;
     rpc->out_was_short = true;
 }
@@ -100,8 +103,6 @@ static struct amg_rpc *gone_take_locked(
         return NULL;
     (void)amg_map_remove(&rpcs->gone, wanted->id);
     amg_list_remove(&rpc->link);
-    amg_mem_free(rpc->reduce); /* of the earlier registration */
-    rpc->reduce = NULL;
     return rpc;
 }
 
@@ -115,14 +116,11 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
 
     amg_lock_lock(&rpcs->lock);
     rpc = gone_take_locked(rpcs, wanted);
-    if (rpc == NULL) {
+    if (rpc == NULL)
         rpc = amg_mem_zalloc(sizeof(*rpc));
-        if (rpc != NULL) {
-            rpc->id = wanted->id;
-            rpc_set(rpc, wanted);
-        }
-    }
     if (rpc != NULL) {
+        rpc->id = wanted->id;
+        rpc_set(rpc, wanted);
         rpc->is_one_way = wanted->is_one_way;
         rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);
         /* Listed even after an error: calls in flight may use the struct. */

@@ -33,10 +33,8 @@ struct amg_rpc {
      * relaxed. */
     atomic_bool in_was_short;
     atomic_bool out_was_short;
+    hg_proc_cb_t fold_proc; /* out_proc of reductions; NULL: none is possible */
     struct amg_group_reduce *reduce; /* of its outputs in groups, or NULL */
-    /* Bytes of the struct for out_proc that precede the program's struct. A
-     * reduction zeroes them, and out_proc fills them in. */
-    size_t out_head_len;
 };
 
 enum { AMG_RPC_RECENT = 64 };

@@ -496,8 +496,8 @@ static hg_return_t looped_encode(struct hg_handle *handle, void *out_struct)
     hg_return_t rc = HG_SUCCESS;
 
     if (origin->is_group) /* the address is that of the call's root */
-        return amg_rpc_encode_apart(
-            handle, true, out_struct, &origin->out, origin->looped.short_args);
+        return amg_rpc_encode_apart(handle, handle->rpc->out_proc, out_struct,
+            &origin->out, origin->looped.short_args);
     rc = amg_rpc_encode(&encoding, handle, true, out_struct, true);
     if (rc != HG_SUCCESS)
         return rc;

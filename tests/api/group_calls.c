@@ -78,6 +78,17 @@ static void end_midway(struct api *api, hg_handle_t handle, int self)
     OK(api, HG_Destroy(held));
 }
 
+/* An RPC that is registered again has no reduction. */
+static void dropped(struct api *api, hg_handle_t handle)
+{
+    number_t number = {7};
+
+    (void)MERCURY_REGISTER(api->cls, "number", number_t, number_t, serve);
+    api_sync(api);
+    OK(api, call(handle, &number));
+    EXPECT(api, HG_FAULT, HG_Get_output(handle, &number));
+}
+
 static void test(struct api *api)
 {
     hg_id_t id =
@@ -109,6 +120,7 @@ static void test(struct api *api)
         OK(api, HG_Free_output(handle, &out));
         api_sync(api);
         CHECK(api, ran == (unsigned)api->size);
+        dropped(api, handle);
         end_midway(api, handle, api->rank);
     }
     api_sync(api);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "amalgam_group.h"
 #include "echo.h"
 #include "margo-hg-shim.h"
 #include "pair.h"
@@ -132,6 +133,13 @@ static void hg_barrier(void)
         hg_turn();
 }
 
+static void fold(const void *from_out, void *inout_out, void *arg)
+{
+    (void)from_out;
+    (void)inout_out;
+    (void)arg;
+}
+
 /* The process of rank 0. */
 static void without_instance(const char *transport)
 {
@@ -151,6 +159,10 @@ static void without_instance(const char *transport)
         HG_Register_name(hg.cls, "plain", hg_proc_echo_t, hg_proc_echo_t, NULL);
     CHECK(hg.echo_id != 0 && hg.null_id != 0 && hg.unknown_id != 0);
     CHECK(HG_Register_name_for_margo(NULL, "x", NULL) == 0);
+    /* The proc of outputs is not known. */
+    CHECK_RC(amalgam_register_reduce(
+                 hg.cls, hg.echo_id, fold, NULL, sizeof(echo_t), 0),
+        HG_OPNOTSUPPORTED);
     CHECK_RC(HG_Addr_self(hg.cls, &self), HG_SUCCESS);
     CHECK_RC(HG_Addr_to_string(hg.cls, text, &len, self), HG_SUCCESS);
     CHECK_RC(HG_Addr_free(hg.cls, self), HG_SUCCESS);

@@ -174,10 +174,11 @@ HG_PUBLIC hg_return_t amalgam_forward_group(hg_handle_t handle,
  *
  * Works like amalgam_forward_group(). When the time is over, the ranks are
  * told, and a rank whose handler has not begun by then does not run the
- * handler; but the answers that have come are still collected. The call then
- * ends with HG_TIMEOUT, and amalgam_group_failed() names the ranks that have
- * not answered, and the ranks below a silent rank, whose answers that rank
- * holds back. If a rank is silent, collecting takes up to
+ * handler; but the answers that have come are still collected.
+ * amalgam_group_failed() names the ranks that have not answered, and the ranks
+ * below a silent rank, whose answers that rank holds back. If any rank is
+ * named, the call ends with HG_TIMEOUT, even if the codes of all named ranks
+ * are others. If a rank is silent, collecting takes up to
  * AMALGAM_GROUP_GRACE_MS for each level of the tree.
  *
  * @param handle      [in]  as for amalgam_forward_group(), like all others
@@ -233,11 +234,12 @@ HG_PUBLIC hg_return_t amalgam_forward_gather(hg_handle_t handle,
  *
  * The codes are HG_HOSTUNREACH (the rank is lost), HG_NOENTRY (the rank has no
  * such RPC or context), HG_INVALID_ARG (its RPC has no handler), HG_CANCELED
- * (the handler has ended without an answer, or the call was cancelled before
- * the answer), HG_TIMEOUT (no answer within the time), HG_OVERFLOW (the input
- * is longer than a message, and the class was opened with no_overflow), and
- * HG_NOMEM, HG_NA_ERROR, HG_PROTOCOL_ERROR and HG_CHECKSUM_ERROR as of
- * HG_Forward(). The handler of a rank that has failed may have run.
+ * (the handler has ended without an answer, the call was cancelled before the
+ * answer, or the rank or a rank above it has closed its context), HG_TIMEOUT
+ * (no answer within the time), HG_OVERFLOW (the input is longer than a message,
+ * and the class was opened with no_overflow), and HG_NOMEM, HG_NA_ERROR,
+ * HG_PROTOCOL_ERROR and HG_CHECKSUM_ERROR as of HG_Forward(). The handler of a
+ * rank that has failed may have run.
  *
  * @param handle  [in]   from the callback of the call on
  * @param count   [out]  number of ranks; 0 if all have answered

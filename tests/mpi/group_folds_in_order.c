@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outputs are folded in the order of the group's ranks where that is asked for,
+/* Outputs are folded in ascending order of ranks where that is asked for,
  * whichever rank calls, also structs with memory; a rank that gives no answer
  * leaves the others' outputs as they are. Without a reduction there is no
  * output. */

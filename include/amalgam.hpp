@@ -179,6 +179,35 @@ class engine : public thallium::engine
             amalgam_class_ranks);
         return size;
     }
+
+    /**
+     * Returns when in the whole engine no call is unanswered and no handler
+     * runs, with all that calls and handlers have caused: a collective call,
+     * not for handlers. Other threads of this process run meanwhile. See
+     * margo_quiesce() of amalgam_group_margo.h. Throws margo_exception.
+     */
+    void quiesce() const
+    {
+        MARGO_INSTANCE_MUST_BE_VALID;
+        MARGO_ASSERT(margo_quiesce(get_margo_instance(), 0), margo_quiesce);
+    }
+
+    /**
+     * Waits for a limited time, or without limit if `limit` is 0. False: the
+     * time is over; the next call goes on with the wait.
+     */
+    template <typename Rep, typename Period>
+    bool quiesce(const std::chrono::duration<Rep, Period> &limit) const
+    {
+        double timeout_ms = thallium::detail::milliseconds_of(limit);
+        hg_return_t ret = HG_SUCCESS;
+
+        MARGO_INSTANCE_MUST_BE_VALID;
+        ret = margo_quiesce(get_margo_instance(), timeout_ms);
+        if (ret != HG_TIMEOUT)
+            MARGO_ASSERT(ret, margo_quiesce);
+        return ret == HG_SUCCESS;
+    }
 };
 
 /** A call to a group has failed: on some ranks, which the exception names. */

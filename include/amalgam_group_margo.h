@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to groups of ranks for programs of Margo: amalgam_group.h tells what
- * such a call does.
+/* Calls to groups of ranks, and the wait for quiescence, for programs of Margo:
+ * amalgam_group.h tells what they do.
  *
  * For instances whose peers are ranks, as those of amalgam_margo_init(). Groups
  * are made with margo_get_class() of the instance. A handle is made by
@@ -153,6 +153,40 @@ HG_PUBLIC hg_return_t margo_forward_gather(amalgam_group_t group,
  */
 HG_PUBLIC hg_return_t margo_register_reduce(margo_instance_id mid, hg_id_t id,
     amalgam_reduce_cb_t fn, void *arg, size_t out_len, unsigned flags);
+
+/**
+ * Wait until nothing is under way in the class of an instance.
+ *
+ * As amalgam_quiesce() of amalgam.h, but only the calling user-level thread
+ * waits: each rank calls this function, amalgam_quiesce_start() or
+ * amalgam_quiesce(), all in the same order of calls. A handler counts as
+ * running until its function has returned. Other threads that have work, such
+ * as those that the program creates, are not seen: they must be idle.
+ *
+ * @param mid         [in]
+ * @param timeout_ms  [in]  0: no limit
+ * @return HG_SUCCESS or an error
+ * Owns:      nothing changes hands.
+ * Errors:    HG_INVALID_ARG     mid is MARGO_INSTANCE_NULL, or timeout_ms is
+ *                               negative or no number
+ *            HG_TIMEOUT         ranks are missing, or something is under way.
+ *                               The wait of this rank is not over: the next
+ *                               call goes on with that wait
+ *            HG_BUSY            this rank waits in amalgam_quiesce(), or for
+ *                               the callback of amalgam_quiesce_start()
+ *            HG_CANCELED        the context of id 0 ended after an earlier call
+ *                               had timed out; no later wait ends
+ *            HG_OPNOTSUPPORTED  the peers are no ranks, or the caller is a
+ *                               handler or a tasklet
+ *            HG_OTHER_ERROR     the instance has ended, or the caller is a
+ *                               callback of the progress loop
+ * Threads:   any user-level thread, one at a time per instance; blocks. May
+ *            switch the calling ULT: yes. Collective over the ranks.
+ * Undefined: calls by threads of the program meanwhile, except by handlers and
+ *            callbacks; margo_finalize() during the call.
+ * Source:    ours.
+ */
+HG_PUBLIC hg_return_t margo_quiesce(margo_instance_id mid, double timeout_ms);
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,7 @@
 #include "margo/instance.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
+#include "margo/runtime.h"
 #include "mercury.h"
 
 /* HG_Forward() or HG_Respond(). */
@@ -608,6 +609,59 @@ hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
     if (!AMG_GIVEN(on_complete))
         return HG_INVALID_ARG;
     return respond(handle, out_struct, &form);
+}
+
+static void quiet_end(hg_return_t ret, void *arg)
+{
+    struct amg_margo_quiet *quiet = arg;
+
+    quiet->ret = ret;
+    (void)ABT_eventual_set(
+        ABT_EVENTUAL_MEMORY_GET_HANDLE(&quiet->over), NULL, 0);
+}
+
+/* Begins a quiescence, unless an earlier one has timed out. */
+static hg_return_t quiet_begin(margo_instance_id mid)
+{
+    hg_return_t rc = HG_SUCCESS;
+
+    if (amg_margo_handler_is_self(mid)) {
+        margo_error(mid, "margo_quiesce() in a handler, for whose end the "
+                         "quiescence would wait");
+        return HG_OPNOTSUPPORTED;
+    }
+    if (mid->quiet.has_begun)
+        return HG_SUCCESS;
+    (void)ABT_eventual_reset(ABT_EVENTUAL_MEMORY_GET_HANDLE(&mid->quiet.over));
+    rc = amalgam_quiesce_start(mid->hg_class, quiet_end, &mid->quiet);
+    mid->quiet.has_begun = rc == HG_SUCCESS;
+    return rc;
+}
+
+hg_return_t margo_quiesce(margo_instance_id mid, double timeout_ms)
+{
+    const struct amg_margo_form form = {
+        .timeout_ms = timeout_ms, .blocks = true};
+    uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
+    ABT_eventual over = ABT_EVENTUAL_NULL;
+    hg_return_t rc = HG_SUCCESS;
+
+    if (!AMG_GIVEN(mid))
+        return HG_INVALID_ARG;
+    rc = amg_margo_request_check(&form, mid);
+    if (rc == HG_SUCCESS)
+        rc = quiet_begin(mid);
+    if (rc != HG_SUCCESS)
+        return rc;
+    amg_margo_operation_begin(mid);
+    if (amg_margo_loop_may_stall(mid))
+        amg_margo_watch_set(mid);
+    over = ABT_EVENTUAL_MEMORY_GET_HANDLE(&mid->quiet.over);
+    mid->quiet.has_begun = timeout_ms > 0
+                               ? !amg_margo_runtime_eventual_wait(over, due_ns)
+                               : ABT_eventual_wait(over, NULL) != ABT_SUCCESS;
+    amg_margo_operation_end(mid);
+    return mid->quiet.has_begun ? HG_TIMEOUT : mid->quiet.ret;
 }
 
 hg_handle_t margo_request_get_handle(margo_request req)

@@ -34,6 +34,7 @@
 #include "margo/registry.h"
 #include "margo/request.h"
 #include "margo/rpc.h"
+#include "rpc/group.h"
 
 /* Pending operations are logged for the first time after 1/LOG_PART of the time
  * limit, then each time after twice as long, up to AMALGAM_SILENT_MS. */
@@ -90,10 +91,22 @@ static void change_await(margo_instance_id mid, const char *what)
     ABT_mutex_lock(mutex);
 }
 
+/* Cancels a quiescence that has timed out, and runs its callback. */
+static void quiet_cancel(margo_instance_id mid)
+{
+    unsigned count = 0;
+
+    amg_quiet_look(mid->hg_context, AMG_CONTEXT_NEVER);
+    while (HG_Trigger(mid->hg_context, 0, 1, &count) == HG_SUCCESS)
+        ;
+}
+
 static void hg_close(margo_instance_id mid)
 {
     hg_return_t rc = HG_SUCCESS;
 
+    if (mid->quiet.has_begun)
+        quiet_cancel(mid);
     if (mid->hg_context != NULL && mid->owns_context)
         rc = HG_Context_destroy(mid->hg_context);
     if (rc != HG_SUCCESS)

@@ -83,6 +83,14 @@ struct amg_margo_monitoring {
     ABT_key current_rpc; /* the RPC that a thread serves */
 };
 
+/* The quiescence that margo_quiesce() waits for, and goes on with after a
+ * time-out. */
+struct amg_margo_quiet {
+    bool has_begun;
+    hg_return_t ret;          /* valid when `over` is set */
+    ABT_eventual_memory over; /* set by the progress loop */
+};
+
 /* Freed after its last reference; see `refs`. */
 struct margo_instance {
     hg_class_t *hg_class;
@@ -116,6 +124,7 @@ struct margo_instance {
     struct amg_margo_wakeup wakeup;
     struct amg_margo_monitoring monitoring;
     struct amg_pool requests; /* of struct margo_request_struct */
+    struct amg_margo_quiet quiet;
     struct amg_margo_refs refs;
     /* Parts, which init.c allocates with the instance. */
     struct amg_margo_log *log;

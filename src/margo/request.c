@@ -46,7 +46,9 @@ enum { TAKEOVER_NS = 20000000 };
 void amg_margo_requests_open(margo_instance_id mid)
 {
     static struct amg_attic attic;
+    static const ABT_eventual_memory fresh = ABT_EVENTUAL_INITIALIZER;
 
+    mid->quiet.over = fresh;
     amg_pool_init_kept(&mid->requests, sizeof(struct margo_request_struct),
         _Alignof(struct margo_request_struct), &attic);
 }
@@ -226,7 +228,7 @@ static hg_return_t end_check(margo_instance_id mid, const char *what)
                                        : wait_check(mid, what);
 }
 
-static hg_return_t request_check(
+hg_return_t amg_margo_request_check(
     const struct amg_margo_form *form, margo_instance_id mid)
 {
     if (!(form->timeout_ms >= 0)) {
@@ -250,7 +252,7 @@ hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     margo_request_type type, struct margo_request_struct **ret_req)
 {
     struct margo_request_struct *req = place;
-    hg_return_t rc = request_check(form, mid);
+    hg_return_t rc = amg_margo_request_check(form, mid);
 
     if (rc != HG_SUCCESS)
         return rc;

@@ -72,9 +72,13 @@ struct amg_margo_form {
     amalgam_gather_cb_t each; /* NULL: does not gather */
 };
 
+/* Fails, logged, if the time limit is invalid, the instance has ended, or the
+ * form blocks, and the caller cannot wait. */
+hg_return_t amg_margo_request_check(
+    const struct amg_margo_form *form, margo_instance_id mid);
+
 /* Creates a request for a form: in `place`, on the caller's stack, if the form
- * blocks, else in the instance's pool. Fails if the time limit is invalid, no
- * memory is left, the instance has ended, or the caller cannot wait. */
+ * blocks, else in the instance's pool. Fails also without memory. */
 hg_return_t amg_margo_request_create(const struct amg_margo_form *form,
     struct margo_request_struct *place, margo_instance_id mid,
     margo_request_type type, struct margo_request_struct **ret_req);

@@ -2,7 +2,8 @@
 /* Calls of C++ to groups: of all ranks, of a list, of an MPI group; answers
  * that are numbers, and vectors of strings, are folded by functions of the
  * program. The exception names the ranks whose handlers have thrown, or were
- * late. A procedure without a reduction gives no answer. */
+ * late. A procedure without a reduction gives no answer. A quiescence waits for
+ * handlers. */
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -149,6 +150,26 @@ static void failures_check(amalgam::engine &engine, const calls &all)
     }
 }
 
+/* A quiescence waits for a handler, and goes on after a time-out. */
+static void quiesce_check(amalgam::engine &engine, const calls &all)
+{
+    int last = engine.size() - 1;
+    auto response = all.block.on(engine.endpoint(last)).async(last);
+
+    CHECK(!engine.quiesce(std::chrono::milliseconds(2)));
+    meet(engine);
+    released->set_value();
+    engine.quiesce();
+    CHECK(response.received());
+    response.wait();
+    CHECK(engine.quiesce(std::chrono::minutes(1)));
+    try {
+        amalgam::engine().quiesce();
+        CHECK(!"no engine quiesces");
+    } catch (const tl::exception &) {
+    }
+}
+
 static void all_check(amalgam::engine &engine)
 {
     calls all = define(engine);
@@ -180,9 +201,8 @@ static void all_check(amalgam::engine &engine)
         MPI_Group_free(&some);
     MPI_Group_free(&world);
     failures_check(engine, all);
-    meet(engine);
+    quiesce_check(engine, all);
     CHECK(noted == size);
-    released->set_value();
 }
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include "base/process.h"
 #include "mercury_core_types.h"
 #include "mpi_backend/mpi_facts.h"
+#include "mpi_backend/mpi_public.h" /* amg_mpi_comm_error() */
 
 struct amg_mpi_place;
 
@@ -103,8 +104,5 @@ struct amg_mpi_launch amg_mpi_launch_read(void);
 /* Whether MPI created a window; if not, logs the reason, at level info because
  * some MPIs have no windows at MPI_THREAD_MULTIPLE over several nodes. */
 bool amg_mpi_comm_is_window(int code, const char *what);
-
-/* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
-hg_return_t amg_mpi_comm_error(int code, const char *what);
 
 #endif

@@ -17,6 +17,9 @@ extern const struct amg_node_ops amg_mpi_node;
  * finalised, and `comm` is an intracommunicator. If not, logs the cause. */
 bool amg_mpi_comm_is_usable(MPI_Comm comm);
 
+/* Logs MPI's text for `code` and the failed action. Returns HG_NA_ERROR. */
+hg_return_t amg_mpi_comm_error(int code, const char *what);
+
 /* Sets the communicator of domains that are opened without one; MPI_COMM_NULL:
  * the world again. The caller owns the communicator, and keeps it while a
  * domain is opening. HG_INVALID_ARG: amg_mpi_comm_is_usable() is false. */

@@ -8,8 +8,6 @@
 #include "mpi_backend/mpi_public.h"
 #include "rpc/group.h"
 
-enum { TRANSLATE_MAX = 1024 }; /* ranks that MPI translates at a time */
-
 /* Until calls_end() this thread may call MPI, and an error runs no handler of
  * the program. */
 static hg_return_t calls_begin(const hg_class_t *cls)
@@ -32,61 +30,33 @@ static void calls_end(const hg_class_t *cls)
     amg_mpi_calls_unlock(cls->domains[AMG_ROUTE_MPI]);
 }
 
-static hg_return_t mpi_error(const char *what, int err, hg_return_t rc)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int len = 0;
-
-    MPI_Error_string(err, text, &len);
-    AMG_LOG_ERROR("mpi", "%s; MPI: %s", what, text);
-    return rc;
-}
-
-/* Writes the ranks that `count` processes of `theirs` have in `ours`. */
-static hg_return_t ranks_translate(
-    MPI_Group theirs, MPI_Group ours, int count, int *ret_ranks)
-{
-    int places[TRANSLATE_MAX];
-
-    for (int at = 0; at < count; at += TRANSLATE_MAX) {
-        int some = count - at < TRANSLATE_MAX ? count - at : TRANSLATE_MAX;
-        int err = MPI_SUCCESS;
-
-        for (int i = 0; i < some; i++)
-            places[i] = at + i;
-        err = MPI_Group_translate_ranks(
-            theirs, some, places, ours, ret_ranks + at);
-        if (err != MPI_SUCCESS)
-            return mpi_error("the group cannot be read", err, HG_NA_ERROR);
-        for (int i = at; i < at + some; i++)
-            if (ret_ranks[i] == MPI_UNDEFINED) {
-                AMG_LOG_ERROR("mpi",
-                    "process %d of the group is not in the class's "
-                    "communicator",
-                    i);
-                return HG_ADDRNOTAVAIL;
-            }
-    }
-    return HG_SUCCESS;
-}
-
-/* Reads a group as ranks of the class. The caller frees the ranks. */
+/* Reads a group as ranks of the class, or MPI_UNDEFINED. The caller frees the
+ * ranks. */
 static hg_return_t group_read(
     const hg_class_t *cls, MPI_Group theirs, int **ret_ranks, int *ret_count)
 {
     MPI_Group ours = MPI_GROUP_NULL;
-    hg_return_t rc = HG_NOMEM;
+    size_t count = 0;
+    int *ranks = NULL;
     int err = MPI_Group_size(theirs, ret_count);
 
     if (err == MPI_SUCCESS)
         err = MPI_Comm_group(amg_mpi_comm(cls->domains[AMG_ROUTE_MPI]), &ours);
     if (err != MPI_SUCCESS)
-        return mpi_error("the group cannot be read", err, HG_NA_ERROR);
-    *ret_ranks = amg_mem_alloc(((size_t)*ret_count + 1) * sizeof(**ret_ranks));
-    if (*ret_ranks != NULL)
-        rc = ranks_translate(theirs, ours, *ret_count, *ret_ranks);
+        return amg_mpi_comm_error(err, "reading the group");
+    count = (size_t)*ret_count;
+    ranks = amg_mem_alloc((2 * count + 1) * sizeof(*ranks));
+    if (ranks != NULL) {
+        for (size_t i = 0; i < count; i++)
+            ranks[count + i] = (int)i;
+        err = MPI_Group_translate_ranks(
+            theirs, *ret_count, ranks + count, ours, ranks);
+    }
     MPI_Group_free(&ours);
-    return rc;
+    *ret_ranks = ranks;
+    return ranks == NULL        ? HG_NOMEM
+           : err == MPI_SUCCESS ? HG_SUCCESS
+                                : amg_mpi_comm_error(err, "reading the group");
 }
 
 hg_return_t amalgam_group_create(
@@ -105,6 +75,13 @@ hg_return_t amalgam_group_create(
         return rc;
     rc = group_read(hg_class, mpi_group, &ranks, &count);
     calls_end(hg_class);
+    for (int i = 0; rc == HG_SUCCESS && i < count; i++)
+        if (ranks[i] == MPI_UNDEFINED) {
+            AMG_LOG_ERROR("mpi",
+                "process %d of the group is not in the class's communicator",
+                i);
+            rc = HG_ADDRNOTAVAIL;
+        }
     if (rc == HG_SUCCESS)
         rc = amalgam_group_create_ranks(hg_class, ranks, (size_t)count, group);
     amg_mem_free(ranks);
@@ -131,7 +108,8 @@ static hg_return_t operation_fold(
     err = MPI_Reduce_local(
         from_out, inout_out, operation->count, operation->type, operation->op);
     amg_mpi_calls_unlock(operation->domain);
-    return err == MPI_SUCCESS ? HG_SUCCESS : HG_NA_ERROR;
+    return err == MPI_SUCCESS ? HG_SUCCESS
+                              : amg_mpi_comm_error(err, "MPI_Reduce_local");
 }
 
 /* Has MPI check operation and type, by a reduction of no elements, and sets
@@ -147,10 +125,11 @@ static hg_return_t operation_check(
     int err =
         MPI_Reduce_local(&none[0], &none[1], 0, operation->type, operation->op);
 
-    if (err != MPI_SUCCESS)
-        return mpi_error("outputs cannot be folded by this operation and type, "
-                         "which must be committed",
-            err, HG_INVALID_ARG);
+    if (err != MPI_SUCCESS) {
+        (void)amg_mpi_comm_error(
+            err, "a reduction by this operation and type (is it committed?)");
+        return HG_INVALID_ARG;
+    }
     MPI_Op_commutative(operation->op, &is_commutative);
     MPI_Type_get_true_extent(operation->type, &low, &len);
     extent = amg_mpi_api_type_extent(operation->type);

@@ -131,10 +131,8 @@ static void comm_serve_turn(
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
 {
-    char text[MPI_MAX_ERROR_STRING] = "";
     MPI_Status ended;
     int flag = 0;
-    int len = 0;
     int err = MPI_SUCCESS;
     hg_return_t rc = amg_mpi_calls_lock(domain);
 
@@ -155,9 +153,7 @@ static hg_return_t request_test(
         return HG_SUCCESS;
     if (flag && ended.MPI_ERROR != MPI_SUCCESS)
         err = ended.MPI_ERROR;
-    MPI_Error_string(err, text, &len);
-    AMG_LOG_ERROR("mpi", "an MPI request of the program failed: %s", text);
-    return HG_NA_ERROR;
+    return amg_mpi_comm_error(err, "an MPI request of the program");
 }
 
 /* The class's MPI domain, or NULL with a line in the log. */

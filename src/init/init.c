@@ -142,7 +142,6 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     if (cls->plan.main_route == AMG_ROUTE_SELF) /* a job of one rank */
         cls->job = (struct amg_class_job){0, 1, 1};
     amg_groups_attach(cls, groups);
-    amg_relay_attach(cls);
     amg_class_settle_progress(cls);
     *ret_class = cls;
     return HG_SUCCESS;
@@ -168,6 +167,7 @@ static hg_return_t context_settle(hg_context_t *context)
     if (context_is_untriggered(context))
         return HG_BUSY;
     amg_respond_abandon(context);
+    amg_relay_look(context, AMG_CONTEXT_NEVER);
     amg_streams_abandon(context);
     /* Operations that were given up end at once. */
     deadline_ns = amg_clock_deadline_ns(ABANDON_TIMEOUT_MS);

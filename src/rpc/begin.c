@@ -149,7 +149,8 @@ static void begin_known(struct hg_handle *handle)
         if (origin != NULL && origin->is_group) /* in no order: see order.c */
             amg_context_queue(handle->info.context, &handle->entry);
         else
-            amg_order_queue(handle->info.context, handle->addr.peer,
+            amg_order_queue(handle->info.context,
+                handle->is_shared ? handle->arrival->from : handle->addr.peer,
                 handle->info.context_id, &handle->entry);
     }
 }

@@ -500,9 +500,10 @@ hg_return_t amg_rpc_context_open(hg_context_t *context)
     amg_list_init(&rpc->unanswered);
     amg_list_init(&rpc->pulls.waiting);
     rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
-    rpc->direct_end = amg_rpc_class_of(context->cls)->relay.is_on
-                          ? 0
-                          : AMALGAM_ONEWAY_MAX + 1;
+    amg_lock_init(&rpc->relay.lock);
+    amg_list_init(&rpc->relay.waiting[0]);
+    amg_list_init(&rpc->relay.waiting[1]);
+    rpc->direct_end = amg_relay_direct_end(context->cls);
     if (amg_streams_open(rpc) != HG_SUCCESS) {
         amg_mem_free(rpc);
         return HG_NOMEM;

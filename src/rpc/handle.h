@@ -82,9 +82,16 @@ struct amg_looped {
     uint64_t short_args[AMG_SHORT_LEN / sizeof(uint64_t)];
 };
 
+/* Messages of calls that this rank passes on, and that wait for credits, in the
+ * order of arrival (relay.c). */
+struct amg_relay {
+    struct amg_lock lock; /* NOTE(not a leaf): held while calls are sent */
+    struct amg_list waiting[2]; /* by kind: AMG_RELAYED_OUT, AMG_RELAYED_IN */
+};
+
 /* The RPC layer's part of a context. */
 struct amg_rpc_context {
-    struct amg_lock lock;       /* guards all below but the last two */
+    struct amg_lock lock;       /* guards all below but the last three */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: begin.c */
@@ -95,8 +102,9 @@ struct amg_rpc_context {
     /* Runs an incoming call: amg_serve_run(), or with counters. It publishes
      * nothing: relaxed. */
     void (*_Atomic run)(struct amg_cq_entry *);
-    /* Those with arguments of less bytes leave directly: AMALGAM_ONEWAY_MAX +
-     * 1, or 0: those to other nodes go through leaders (relay.c). Constant. */
+    struct amg_relay relay;
+    /* One-way calls with fewer bytes of arguments leave directly; 0: those to
+     * ranks of other nodes leave through node leaders. Constant. */
     size_t direct_end;
 };
 
@@ -140,7 +148,8 @@ struct hg_handle {
                           * long message of the driver (arrival->is_long) */
     bool is_counted;     /* counted as a handle that the user holds */
     bool is_shared;      /* target: the message has several calls; kept[0] of
-                          * `arrival` counts handles that use the message */
+                          * `arrival` counts handles that use the message, and
+                          * kept[1] is its route */
     bool has_reply;      /* origin: op.data must be released */
     bool is_group;       /* of an edge, or `own`, of a call to a group; cleared
                           * before the handle is dropped */
@@ -379,6 +388,7 @@ static inline void amg_handle_release_arrival(struct hg_handle *handle)
     handle->arrival = NULL;
     if (!AMG_LIKELY(!handle->is_shared)) {
         handle->is_shared = false;
+        ep = amg_context_ep(handle->info.context, arrival->kept[1]);
         if (!amg_arrival_leave(arrival, 1))
             return;
     }
@@ -495,10 +505,9 @@ hg_return_t amg_forward_hidden(struct hg_handle *handle,
 /* Cancels the call of a handle that may be in flight. */
 void amg_forward_cancel(struct hg_handle *handle);
 /* Queues a call without a message for its handler. The answer goes to `origin`,
- * in whose `addr` and `info` the caller and the RPC are. A one-way call, by
- * relay.c in HG_Trigger(), runs at once if it can, so that no later call of its
- * caller overtakes it. The input is copied, or with `may_take` its memory is
- * moved. `run` runs in HG_Trigger(). False: no memory. */
+ * in whose `addr` and `info` the caller and the RPC are. The input is copied,
+ * or with `may_take` its memory is moved. `run` runs in HG_Trigger(). False: no
+ * memory. */
 bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     struct amg_args *in, bool may_take, void (*run)(struct amg_cq_entry *));
 /* Run the handler of a call: `run` of calls in general. The second function
@@ -547,22 +556,24 @@ void amg_streams_close(struct amg_rpc_context *rpc);
 hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
-/* Slots of streams: those below AMG_STREAMS_NEAR to any address, and to ranks
- * of this node; the others to ranks of other nodes, and to the leader. */
-enum { AMG_STREAMS_NEAR = 32, AMG_STREAMS = 64 };
-/* Adds a call of relay.c to the message for a rank in a slot. `id` is that of
- * the message, with the rank in its upper half. HG_AGAIN: the message of the
- * slot waits for a credit. HG_NOMEM; else the rank cannot be reached. Sets
- * `*ret_has_begun` if this began a message; then call amg_streams_offer(). */
-hg_return_t amg_streams_add(hg_context_t *context, hg_id_t id, unsigned slot,
-    const void *arg, uint32_t len, bool *ret_has_begun);
-/* Sends the messages if a thread may be blocked that would send them. */
-void amg_streams_offer(hg_context_t *context);
+struct amg_relayed;
+/* Adds a call of `len` bytes to the message to the next rank on its way through
+ * leaders. HG_AGAIN: that message is full and waits for a credit, or an earlier
+ * message does; HG_NOMEM; else the rank cannot be reached. */
+hg_return_t amg_streams_add(
+    hg_context_t *context, const struct amg_relayed *call, uint32_t len);
 
-/* One-way calls through node leaders (relay.c). */
+/* One-way calls that node leaders pass on (relay.c). */
 
-/* Enables a class of ranks on several nodes to pass calls on. */
-void amg_relay_attach(hg_class_t *cls);
+/* `direct_end` of a context. */
+size_t amg_relay_direct_end(const hg_class_t *cls);
+/* Takes a message of calls to other ranks. False: the calls are to this rank,
+ * for the handler `*ret_rpc`, or for handles (NULL). */
+bool amg_relay_take(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, struct amg_rpc **ret_rpc);
+/* Goes on with messages that wait; AMG_CONTEXT_NEVER: drops these messages, as
+ * the context ends. */
+void amg_relay_look(hg_context_t *context, uint64_t now_ns);
 
 /* HG_Respond() for a handle of an incoming call, for a caller that waits for
  * the callback. `*is_over`: the answer has left, and no callback follows. */

@@ -31,15 +31,16 @@
 #include "wire/records.h"
 
 _Static_assert(
-    AMALGAM_ONEWAY_MAX == AMG_RECORD_ARG_MAX, "an argument fits into a record");
+    AMALGAM_ONEWAY_MAX == sizeof(((struct amg_relayed *)NULL)->arg) &&
+        sizeof(struct amg_relayed) == AMG_RECORD_ARG_MAX,
+    "a call through leaders fits into a record");
 
-enum { SLOT_BITS = 5 };
-
-_Static_assert(1 << SLOT_BITS == AMG_STREAMS_NEAR, "slots of calls by address");
+/* The slots of relayed_add() to other nodes follow SLOTS slots for all else. */
+enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS, SLOTS_ALL = 2 * SLOTS };
 
 /* The calls to one peer. */
 struct stream {
-    /* Of the last call; may be gone. NULL: a message of relay.c. */
+    /* Of the last call; may be gone. NULL: a message through leaders. */
     const struct amg_peer *peer;
     unsigned turn; /* context->turns when a call left at once */
     /* The message that was begun, if any. The context counts such a message as
@@ -56,10 +57,10 @@ struct stream {
 struct amg_streams {
     struct amg_bias lock; /* guards the slots; taken before drivers' locks */
     uint32_t len_max;     /* limit of a message's records; 0: no records */
-    struct stream slots[AMG_STREAMS];
+    struct stream slots[SLOTS_ALL];
 };
 
-_Static_assert(AMG_STREAMS <= 64, "the bits of context->unsent");
+_Static_assert(SLOTS_ALL <= 64, "the bits of context->unsent");
 
 hg_return_t amg_streams_open(struct amg_rpc_context *rpc)
 {
@@ -75,7 +76,7 @@ hg_return_t amg_streams_open(struct amg_rpc_context *rpc)
 
 void amg_streams_close(struct amg_rpc_context *rpc)
 {
-    for (unsigned i = 0; i < AMG_STREAMS; i++)
+    for (unsigned i = 0; i < SLOTS_ALL; i++)
         AMG_ASSERT(rpc->streams->slots[i].buf == NULL);
     amg_mem_free(rpc->streams);
 }
@@ -110,15 +111,6 @@ static void lost_log(const struct hg_addr *to, int count, const char *why)
         amg_addr_text(to, text, sizeof(text)), why);
 }
 
-/* Lets a leader go on passing calls on, as a message has left. */
-static void relay_look(hg_context_t *context, uint64_t now_ns)
-{
-    struct amg_relay *relay = &amg_rpc_class_of(context->cls)->relay;
-
-    if (relay->ops != NULL)
-        relay->ops->look(context, now_ns);
-}
-
 static void late_step(struct amg_op *op)
 {
     struct late *late = amg_container_of(op, struct late, op);
@@ -128,7 +120,8 @@ static void late_step(struct amg_op *op)
         lost_log(&late->to, late->count, HG_Error_to_string(op->ret));
     amg_addr_fini(&late->to);
     amg_mem_free(late);
-    relay_look(context, 0);
+    if (context->rpc->direct_end == 0) /* relay.c may wait for this */
+        amg_context_look_at(context, 0);
     amg_context_leave(context);
 }
 
@@ -249,30 +242,21 @@ static inline void stream_grow_locked(
     stream->count++;
 }
 
-/* Adds a call that fits to the message. */
-static inline void stream_add_locked(const struct amg_streams *streams,
-    struct stream *stream, const void *arg, uint32_t len)
-{
-    AMG_ASSERT_HELD_BIAS(&streams->lock);
-    amg_record_write(stream->end, arg, len);
-    stream_grow_locked(streams, stream, len);
-}
-
 /* May a thread that makes progress be blocked? */
 static bool is_blocked(const hg_context_t *context)
 {
     return amg_cq_waiting(&context->cq) != 0;
 }
 
-/* Begins a message, to which the caller adds a call of `len` bytes. `flags`:
- * AMG_HEADER_GROUP for relay.c, or 0. HG_MSGSIZE: the call must be sent alone.
- */
+/* Begins a message with a call to stream->peer, or through leaders. HG_MSGSIZE:
+ * the call must be sent alone, and does not go through leaders. */
 static AMG_INLINE hg_return_t stream_begin_locked(hg_context_t *context,
-    struct stream *stream, const struct hg_addr *to, uint8_t flags, hg_id_t id,
-    uint32_t len)
+    struct stream *stream, const struct hg_addr *to, hg_id_t id,
+    const void *arg, uint32_t len)
 {
     struct amg_ep *ep = amg_context_ep(context, to->route);
     uint32_t room = context->rpc->streams->len_max;
+    uint8_t group = stream->peer == NULL ? AMG_HEADER_GROUP : 0;
     hg_return_t rc = ep->transport->msg.get_buf(ep, to->peer, &stream->buf);
 
     AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
@@ -281,7 +265,7 @@ static AMG_INLINE hg_return_t stream_begin_locked(hg_context_t *context,
         stream->buf = NULL;
         return rc;
     }
-    if (flags != 0 && room < amg_record_len(len))
+    if (group != 0 && room < amg_record_len(len))
         room = amg_record_len(len);
     if (room > stream->buf->cap - AMG_HEADER_LEN)
         room = (stream->buf->cap - AMG_HEADER_LEN) & ~7u;
@@ -291,29 +275,16 @@ static AMG_INLINE hg_return_t stream_begin_locked(hg_context_t *context,
         return HG_MSGSIZE;
     }
     amg_header_write_request(
-        stream->buf->data, AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL | flags, id);
+        stream->buf->data, AMG_HEADER_ONE_WAY | AMG_HEADER_SEVERAL | group, id);
     amg_addr_init_copy(to, &stream->to);
     stream->id = id;
     stream->end = (char *)stream->buf->data + AMG_HEADER_LEN;
     stream->room = room;
     stream->count = 0;
+    amg_record_write(stream->end, arg, len);
+    stream_grow_locked(context->rpc->streams, stream, len);
     amg_context_enter(context);
     unsent_set_locked(context, stream, true);
-    return HG_SUCCESS;
-}
-
-/* Begins a message with a call, and sends it if a thread may be blocked. Errors
- * of stream_begin_locked(). */
-static hg_return_t call_begin_locked(hg_context_t *context,
-    struct stream *stream, const struct hg_addr *to, hg_id_t id,
-    const void *arg, uint32_t len)
-{
-    hg_return_t rc = stream_begin_locked(context, stream, to, 0, id, len);
-
-    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
-    if (rc != HG_SUCCESS)
-        return rc;
-    stream_add_locked(context->rpc->streams, stream, arg, len);
     atomic_thread_fence(memory_order_seq_cst); /* see hg_context.unsent */
     if (is_blocked(context))
         (void)stream_send_locked(context, stream, false);
@@ -426,7 +397,7 @@ static hg_return_t call_send_locked(hg_context_t *context,
         rc = HG_MSGSIZE;
         if (is_next && !is_blocked(context) &&
             amg_rpc_is_plain(amg_rpc_class_of(context->cls)))
-            rc = call_begin_locked(context, stream, to, id, arg, len);
+            rc = stream_begin_locked(context, stream, to, id, arg, len);
         if (rc != HG_MSGSIZE)
             return rc;
     }
@@ -457,10 +428,12 @@ AMG_NOINLINE static hg_return_t call_send(hg_context_t *context,
         return rc;
     /* NOTE(not a leaf): drivers and queues take their locks under this lock. */
     amg_bias_lock(&streams->lock);
-    if (stream_fits(stream, to->peer, id, len))
-        stream_add_locked(streams, stream, arg, len);
-    else
+    if (stream_fits(stream, to->peer, id, len)) {
+        amg_record_write(stream->end, arg, len);
+        stream_grow_locked(streams, stream, len);
+    } else {
         rc = call_send_locked(context, stream, to, id, arg, len);
+    }
     amg_bias_unlock(&streams->lock);
     return rc;
 }
@@ -474,22 +447,81 @@ AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
     return rc == HG_SUCCESS ? call_send_alone(context, to, id, arg, len) : rc;
 }
 
-/* Refuses a call that is too long, or sends it through leaders if its target is
- * on another node. */
-AMG_NOINLINE static hg_return_t call_relay(hg_context_t *context,
+/* Begins a message through leaders, whose next hop is in the upper half of
+ * `id`.
+ */
+static hg_return_t relayed_begin_locked(hg_context_t *context,
+    struct stream *stream, hg_id_t id, const void *arg, uint32_t len)
+{
+    struct hg_addr to;
+    hg_return_t rc =
+        amg_addr_init_rank(context->cls, (uint32_t)(id >> 32), &to);
+
+    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
+    if (rc != HG_SUCCESS)
+        return rc;
+    stream->peer = NULL;
+    rc = stream_begin_locked(context, stream, &to, id, arg, len);
+    amg_addr_fini(&to);
+    return rc;
+}
+
+hg_return_t amg_streams_add(
+    hg_context_t *context, const struct amg_relayed *call, uint32_t len)
+{
+    const struct amg_class_job *job = &context->cls->job;
+    struct amg_streams *streams = context->rpc->streams;
+    uint32_t next = call->target;
+    enum amg_relayed_kind kind = AMG_RELAYED_DOWN;
+    struct stream *stream = &streams->slots[next % SLOTS];
+    hg_return_t rc = HG_SUCCESS;
+    hg_id_t id = 0;
+
+    if (next / job->node_size != job->rank / job->node_size) {
+        kind =
+            job->rank % job->node_size == 0 ? AMG_RELAYED_IN : AMG_RELAYED_OUT;
+        next = kind == AMG_RELAYED_IN ? next : job->rank;
+        next -= next % job->node_size; /* the leader */
+        stream = &streams->slots[SLOTS + next / job->node_size % SLOTS];
+    }
+    id = (hg_id_t)next << 32 | kind;
+    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
+    if (stream_fits(stream, NULL, id, len)) {
+        amg_record_write(stream->end, call, len);
+        stream_grow_locked(streams, stream, len);
+    } else {
+        if (stream->buf != NULL)
+            rc = stream_send_locked(context, stream, false);
+        if (stream->buf == NULL)
+            rc = relayed_begin_locked(context, stream, id, call, len);
+    }
+    amg_bias_unlock(&streams->lock);
+    return rc;
+}
+
+/* Sends a call that is too long, or goes through leaders if its target is on
+ * another node. */
+AMG_NOINLINE static hg_return_t call_send_far(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, size_t len)
 {
-    hg_return_t rc = HG_SUCCESS;
+    const struct amg_class_job *job = &context->cls->job;
+    struct amg_relayed call = {.caller = job->rank, .id = id};
+    hg_return_t rc = HG_MSGSIZE;
+    int target = -1;
 
     if (len > AMALGAM_ONEWAY_MAX)
-        return HG_MSGSIZE;
+        return rc;
+    target = amg_addr_rank(to);
+    if (target < 0 || !amg_rpc_is_plain(amg_rpc_class_of(context->cls)) ||
+        (uint32_t)target / job->node_size == job->rank / job->node_size)
+        return call_send(context, to, id, arg, (uint32_t)len);
     rc = id_check(context->cls, id);
     if (rc != HG_SUCCESS)
         return rc;
-    rc = amg_rpc_class_of(context->cls)
-             ->relay.ops->send(context, to, id, arg, (uint32_t)len);
-    return rc == HG_NOENTRY ? call_send(context, to, id, arg, (uint32_t)len)
-                            : rc;
+    call.target = (uint32_t)target;
+    if (len > 0)
+        memcpy(call.arg, arg, len);
+    return amg_streams_add(context, &call, AMG_RELAYED_LEN + (uint32_t)len);
 }
 
 /* How a call leaves. */
@@ -538,58 +570,13 @@ hg_return_t amalgam_forward_oneway(hg_context_t *context, hg_addr_t addr,
             arg != NULL || len == 0, "arg is NULL, but len is %zu", len))
         return amg_refusal();
     if (!AMG_LIKELY(len < context->rpc->direct_end))
-        return call_relay(context, addr, id, arg, len);
+        return call_send_far(context, addr, id, arg, len);
     way = way_take(context, addr->peer, id, arg, (uint32_t)len);
     if (way == WAY_ADDED)
         return HG_SUCCESS;
     return way == WAY_FIRST
                ? call_send_first(context, addr, id, arg, (uint32_t)len)
                : call_send(context, addr, id, arg, (uint32_t)len);
-}
-
-/* Begins a message to the rank in the upper half of `id`. */
-static hg_return_t relayed_begin_locked(
-    hg_context_t *context, struct stream *stream, hg_id_t id, uint32_t len)
-{
-    struct hg_addr to;
-    hg_return_t rc =
-        amg_addr_init_rank(context->cls, (uint32_t)(id >> 32), &to);
-
-    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
-    if (rc != HG_SUCCESS)
-        return rc;
-    stream->peer = NULL;
-    rc = stream_begin_locked(context, stream, &to, AMG_HEADER_GROUP, id, len);
-    amg_addr_fini(&to);
-    return rc;
-}
-
-hg_return_t amg_streams_add(hg_context_t *context, hg_id_t id, unsigned slot,
-    const void *arg, uint32_t len, bool *ret_has_begun)
-{
-    struct amg_streams *streams = context->rpc->streams;
-    struct stream *stream = &streams->slots[slot];
-    hg_return_t rc = HG_SUCCESS;
-
-    amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
-    if (!stream_fits(stream, NULL, id, len)) {
-        if (stream->buf != NULL)
-            rc = stream_send_locked(context, stream, false);
-        if (stream->buf == NULL)
-            rc = relayed_begin_locked(context, stream, id, len);
-        *ret_has_begun = *ret_has_begun || rc == HG_SUCCESS;
-    }
-    if (rc == HG_SUCCESS)
-        stream_add_locked(streams, stream, arg, len);
-    amg_bias_unlock(&streams->lock);
-    return rc;
-}
-
-void amg_streams_offer(hg_context_t *context)
-{
-    atomic_thread_fence(memory_order_seq_cst); /* see hg_context.unsent */
-    if (is_blocked(context))
-        (void)amg_streams_send(context, false);
 }
 
 hg_return_t amg_streams_send(hg_context_t *context, bool is_final)
@@ -605,7 +592,8 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final)
 
         /* The next call to the peer leaves at once. */
         stream->turn = turn_now(context) - 1u;
-        if (stream_send_locked(context, stream, is_final) == HG_NOMEM)
+        if (stream_send_locked(
+                context, stream, is_final && stream->peer != NULL) == HG_NOMEM)
             ret = HG_NOMEM;
     }
     amg_bias_unlock(&streams->lock);
@@ -616,9 +604,8 @@ void amg_streams_abandon(hg_context_t *context)
 {
     struct amg_streams *streams = context->rpc->streams;
 
-    relay_look(context, AMG_CONTEXT_NEVER);
     amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
-    for (unsigned i = 0; i < AMG_STREAMS; i++) {
+    for (unsigned i = 0; i < SLOTS_ALL; i++) {
         struct stream *stream = &streams->slots[i];
         struct amg_ep *ep = NULL;
 

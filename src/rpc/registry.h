@@ -73,37 +73,6 @@ struct amg_group_ops {
     void (*fini)(struct amg_rpc_class *rpcs);
 };
 
-/* Functions of one-way calls through node leaders that other calls use.
- * Constant. */
-struct amg_relay_ops {
-    /* amalgam_forward_oneway() for any address. HG_NOENTRY: the call is to be
-     * sent directly; nothing was sent. */
-    hg_return_t (*send)(hg_context_t *context, const struct hg_addr *to,
-        hg_id_t id, const void *arg, uint32_t len);
-    /* Takes a message of calls to other ranks. False: the calls are to this
-     * rank. */
-    bool (*carry)(
-        hg_context_t *context, unsigned route, struct amg_arrival *arrival);
-    /* Goes on with messages that wait; AMG_CONTEXT_NEVER: drops them, as the
-     * context ends. */
-    void (*look)(hg_context_t *context, uint64_t now_ns);
-};
-
-/* Messages that this rank passes on, in the order of arrival. */
-struct amg_relay_queue {
-    struct amg_list waiting;
-    bool is_moving; /* a thread passes them on */
-};
-
-/* One-way calls through node leaders (relay.c). */
-struct amg_relay {
-    const struct amg_relay_ops *ops; /* NULL: this class has none */
-    bool is_on;                      /* AMALGAM_AGGREGATE; constant */
-    struct amg_lock lock;            /* guards `queues` */
-    struct amg_relay_queue queues[2];
-    struct amg_rpc hand_out; /* of messages of calls to this rank */
-};
-
 /* The RPC layer's part of a class. */
 struct amg_rpc_class {
     const struct amg_rpc_handle_ops *handle_ops;
@@ -133,7 +102,6 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an ACK with an unknown token was logged */
     const struct amg_group_ops *group_ops;
     struct amg_groups *groups; /* calls to groups */
-    struct amg_relay relay;
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of

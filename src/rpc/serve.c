@@ -248,8 +248,8 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     amg_addr_init_copy(&origin->addr, &target->addr);
     target->is_long = origin->is_long;
     target->pull_len = origin->pull_len;
-    target->is_one_way = origin->is_one_way;
-    target->looped.origin = origin->is_one_way ? NULL : origin;
+    target->is_one_way = false;
+    target->looped.origin = origin;
     target->in.len = in->len;
     if (in->len <= AMG_SHORT_LEN) {
         target->in.data = target->looped.short_args;
@@ -264,15 +264,6 @@ bool amg_serve_apart(struct hg_handle *origin, uint8_t from_context,
     }
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_SENT);
     amg_counters_add(&context->counters, AMG_COUNT_REQUESTS_CAME);
-    if (target->is_one_way && amg_handle_is_created(target)) {
-        target->rpc = amg_rpc_find(context->cls, target->info.id);
-        if (target->rpc != NULL && target->rpc->callback != NULL) {
-            amg_handle_move_state(
-                target, AMG_HANDLE_ARRIVED, AMG_HANDLE_WAITING);
-            run(&target->entry);
-            return true;
-        }
-    }
     amg_begin(target);
     return true;
 }
@@ -398,7 +389,7 @@ AMG_NOINLINE static void several_end(
  * callbacks keeps the order, other threads can run these records, and a queued
  * entry keeps the context from being destroyed. Copies the argument, because
  * the thread that runs the last record releases the arrival. */
-static AMG_INLINE void record_run(struct amg_cq_entry *entry, uint32_t arg_max)
+static void several_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
     struct amg_arrival *arrival = waiting_arrival(waiting);
@@ -406,8 +397,8 @@ static AMG_INLINE void record_run(struct amg_cq_entry *entry, uint32_t arg_max)
         (const uint64_t *)(void *)((char *)arrival->data + waiting->at);
     uint32_t rest = arrival->len - waiting->at;
     uint32_t arg_len = 0;
-    uint32_t len = amg_record_read(record, rest, arg_max, &arg_len);
-    uint64_t arg[AMG_RECORD_RELAYED_MAX / sizeof(uint64_t)];
+    uint32_t len = amg_record_read(record, rest, AMG_RECORD_ARG_MAX, &arg_len);
+    uint64_t arg[AMG_RECORD_ARG_MAX / sizeof(uint64_t)];
     amalgam_oneway_cb_t handler = waiting->rpc->oneway;
     hg_context_t *context = waiting->context;
     int from_rank = 0;
@@ -424,32 +415,15 @@ static AMG_INLINE void record_run(struct amg_cq_entry *entry, uint32_t arg_max)
     handler(context->cls, from_rank, arg, arg_len);
 }
 
-static void several_run(struct amg_cq_entry *entry)
-{
-    record_run(entry, AMG_RECORD_ARG_MAX);
-}
-
-/* Counts the run of a handler: quiet.c. */
-static AMG_INLINE void record_run_counted(
-    struct amg_cq_entry *entry, uint32_t arg_max)
+static void several_run_counted(struct amg_cq_entry *entry)
 {
     const struct waiting *waiting =
         amg_container_of(entry, struct waiting, entry);
     hg_context_t *context = waiting->context;
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
-    record_run(entry, arg_max);
+    several_run(entry);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
-}
-
-static void several_run_counted(struct amg_cq_entry *entry)
-{
-    record_run_counted(entry, AMG_RECORD_ARG_MAX);
-}
-
-static void relayed_run(struct amg_cq_entry *entry)
-{
-    record_run_counted(entry, AMG_RECORD_RELAYED_MAX);
 }
 
 static inline struct amg_cq_entry *waiting_make(hg_context_t *context,
@@ -505,10 +479,28 @@ AMG_NOINLINE static void serve_searched(
         serve_plain(context, route, arrival, NULL);
 }
 
+/* Gives the handle of a record the call that leaders have passed on in it. */
+static hg_return_t handle_unwrap(struct hg_handle *handle)
+{
+    struct amg_relayed *call = handle->in.data;
+    hg_return_t rc = handle->in.len < AMG_RELAYED_LEN
+                         ? HG_PROTOCOL_ERROR
+                         : amg_addr_init_rank(handle->info.hg_class,
+                               call->caller, &handle->addr);
+
+    if (rc != HG_SUCCESS)
+        return rc;
+    handle->info.id = call->id;
+    handle->in.data = call->arg;
+    handle->in.len -= AMG_RELAYED_LEN;
+    return HG_SUCCESS;
+}
+
 /* Serves each record of a valid request by a handle of its own. The handles
  * share the arrival, whose credit returns with the end of the last handle. */
 static void records_serve(hg_context_t *context, unsigned route,
-    struct amg_arrival *arrival, struct amg_rpc *rpc, uint32_t count)
+    struct amg_arrival *arrival, struct amg_rpc *rpc, uint32_t count,
+    bool is_relayed)
 {
     struct amg_ep *ep = amg_context_ep(context, route);
     hg_id_t id = arrival_id(arrival);
@@ -516,6 +508,7 @@ static void records_serve(hg_context_t *context, unsigned route,
 
     AMG_ASSERT(count > 0);
     atomic_init((atomic_uint *)(void *)arrival->kept, count);
+    arrival->kept[1] = route;
     for (; count > 0; count--) {
         char *record = (char *)arrival->data + at;
         uint32_t arg_len = 0;
@@ -523,6 +516,7 @@ static void records_serve(hg_context_t *context, unsigned route,
             record, arrival->len - at, AMG_RECORD_ARG_MAX, &arg_len);
         struct hg_handle *handle =
             len == 0 ? NULL : handle_make(context, route, arrival, rpc);
+        hg_return_t rc = HG_SUCCESS;
 
         if (handle == NULL) {
             AMG_LOG_ERROR("rpc", "%s: %" PRIu32 " one-way calls are lost",
@@ -536,7 +530,12 @@ static void records_serve(hg_context_t *context, unsigned route,
         handle->info.id = id;
         handle->in.data = record + AMG_RECORD_HEAD_LEN;
         handle->in.len = arg_len;
-        amg_begin(handle); /* the last handle may release the arrival */
+        rc = is_relayed ? handle_unwrap(handle) : HG_SUCCESS;
+        /* The last handle may release the arrival. */
+        if (rc == HG_SUCCESS)
+            amg_begin(handle);
+        else
+            amg_respond_refuse(handle, rc, "its caller cannot be addressed");
     }
 }
 
@@ -554,16 +553,14 @@ static const char *records_refusal(
     return count == 0 ? "one of its calls is malformed" : NULL;
 }
 
-/* Handles a request whose arguments are records; `relay` NULL: of calls that no
- * leader passes on. */
-static void serve_several(hg_context_t *context, unsigned route,
-    struct amg_arrival *arrival, struct amg_relay *relay)
+/* Handles a request whose arguments are records. */
+static AMG_INLINE void serve_several(hg_context_t *context, unsigned route,
+    struct amg_arrival *arrival, bool is_relayed)
 {
-    const char *records = (const char *)arrival->data + AMG_HEADER_LEN;
-    uint32_t len = arrival->len - AMG_HEADER_LEN;
     uint32_t count =
-        relay == NULL ? amg_records_count(records, len, AMG_RECORD_ARG_MAX)
-                      : amg_records_count(records, len, AMG_RECORD_RELAYED_MAX);
+        amg_records_count((const char *)arrival->data + AMG_HEADER_LEN,
+            arrival->len - AMG_HEADER_LEN,
+            is_relayed ? AMG_RECORD_ARG_MAX : AMALGAM_ONEWAY_MAX);
     hg_return_t ret = HG_SUCCESS;
     const char *why = records_refusal(context, count, &ret);
     struct amg_rpc *rpc = NULL;
@@ -579,19 +576,18 @@ static void serve_several(hg_context_t *context, unsigned route,
     }
     amg_counters_add_some(
         &context->counters, AMG_COUNT_REQUESTS_CAME, (int)count);
-    if (relay != NULL && relay->ops->carry(context, route, arrival))
+    if (!is_relayed)
+        rpc = amg_rpc_find(context->cls, arrival_id(arrival));
+    else if (amg_relay_take(context, route, arrival, &rpc))
         return;
-    rpc = relay != NULL ? &relay->hand_out
-                        : amg_rpc_find(context->cls, arrival_id(arrival));
     if (rpc != NULL && rpc->oneway != NULL)
         amg_order_queue(context, arrival->from, arrival->origin_context,
             waiting_make(context, route, rpc, arrival,
-                relay != NULL ? relayed_run
-                : amg_context_run_of(context) == amg_serve_run
+                amg_context_run_of(context) == amg_serve_run
                     ? several_run
                     : several_run_counted));
     else
-        records_serve(context, route, arrival, rpc, count);
+        records_serve(context, route, arrival, rpc, count, is_relayed);
 }
 
 /* Is the arrival a request of records with this flag, or without one? */
@@ -606,23 +602,20 @@ static inline bool is_several(const struct amg_arrival *arrival, uint8_t flag)
 AMG_NOINLINE static void serve_other(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival)
 {
-    struct amg_relay *relay = &amg_rpc_class_of(context->cls)->relay;
     struct hg_handle *handle = NULL;
 
     if (arrival->is_late) {
         serve_late_reply(context, route, arrival);
-        return;
+    } else if (is_several(arrival, 0)) {
+        serve_several(context, route, arrival, false);
+    } else if (is_several(arrival, AMG_HEADER_GROUP) &&
+               context->cls->job.node_size > 0) {
+        serve_several(context, route, arrival, true);
+    } else {
+        handle = arrival_take(context, route, arrival, NULL);
+        if (handle != NULL)
+            serve_any(handle);
     }
-    if (is_several(arrival, 0))
-        relay = NULL;
-    if (relay == NULL ||
-        (relay->ops != NULL && is_several(arrival, AMG_HEADER_GROUP))) {
-        serve_several(context, route, arrival, relay);
-        return;
-    }
-    handle = arrival_take(context, route, arrival, NULL);
-    if (handle != NULL)
-        serve_any(handle);
 }
 
 void amg_serve_arrived(
@@ -653,8 +646,7 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     amg_unanswered_look(context, now_ns);
     amg_respond_look(context, now_ns);
     amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
-    if (amg_rpc_class_of(context->cls)->relay.ops != NULL)
-        amg_rpc_class_of(context->cls)->relay.ops->look(context, now_ns);
+    amg_relay_look(context, now_ns);
 }
 
 void amg_serve_end(hg_context_t *context)

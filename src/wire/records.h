@@ -12,19 +12,36 @@
 /* The body of a request with AMG_HEADER_SEVERAL is a sequence of records:
  *
  *   off len
- *     0   8 n, length of the argument (little-endian), <= AMG_RECORD_ARG_MAX,
- *           or with AMG_HEADER_GROUP <= AMG_RECORD_RELAYED_MAX
+ *     0   8 n, length of the argument (little-endian), <= AMG_RECORD_ARG_MAX
  *     8   n the argument
  *   8+n     zeros to a multiple of 8
  *
- * The header's id is the RPC of all records; with AMG_HEADER_GROUP the calls
- * are passed on by node leaders (rpc/relay.c). A request of records is one-way,
- * and has neither checksums nor a header of the user. */
+ * The header's id is the RPC of all records. A request of records is one-way,
+ * and has neither checksums nor a header of the user.
+ *
+ * With AMG_HEADER_GROUP, node leaders pass the calls on (rpc/relay.c): each
+ * argument is a struct amg_relayed, as far as its `arg` is in use. The id is a
+ * kind, and in its upper half the rank that the message goes to. */
 
 enum {
     AMG_RECORD_HEAD_LEN = 8,
-    AMG_RECORD_ARG_MAX = 64,
-    AMG_RECORD_RELAYED_MAX = AMG_RECORD_ARG_MAX + 16,
+    AMG_RECORD_ARG_MAX = 80,
+};
+
+/* A call that node leaders pass on. */
+struct amg_relayed {
+    uint32_t target; /* ranks */
+    uint32_t caller;
+    uint64_t id;
+    uint64_t arg[8];
+};
+
+enum { AMG_RELAYED_LEN = offsetof(struct amg_relayed, arg) };
+
+enum amg_relayed_kind {
+    AMG_RELAYED_OUT, /* to the leader of the sender's node */
+    AMG_RELAYED_IN,  /* to the leader of the targets' node */
+    AMG_RELAYED_DOWN /* to the target */
 };
 
 /* Bytes of a record. */
@@ -38,7 +55,7 @@ static inline void amg_record_write(void *to, const void *arg, uint32_t arg_len)
 {
     uint64_t *words = to;
 
-    AMG_ASSERT(arg_len <= AMG_RECORD_RELAYED_MAX);
+    AMG_ASSERT(arg_len <= AMG_RECORD_ARG_MAX);
     words[amg_record_len(arg_len) / 8 - 1] = 0;
     words[0] = htole64(arg_len);
     if (arg_len > 0)
@@ -58,9 +75,8 @@ static inline void amg_record_write_words(
 }
 
 /* Returns the length of the record at `from`, where `rest` bytes can be read,
- * and the length of its argument. 0: no complete record, or an argument longer
- * than `arg_max`. Reads the length field only once, because the sender may
- * change it meanwhile. */
+ * and the length of its argument, at most `arg_max`. 0: no such record. Reads
+ * the length field only once, because the sender may change it meanwhile. */
 static inline uint32_t amg_record_read(
     const void *from, uint32_t rest, uint32_t arg_max, uint32_t *ret_arg_len)
 {
@@ -77,7 +93,7 @@ static inline uint32_t amg_record_read(
 }
 
 /* Number of records in `len` bytes, which are aligned to 8; 0: no record, or a
- * malformed record. */
+ * malformed one, or one with an argument of more than `arg_max` bytes. */
 static inline uint32_t amg_records_count(
     const void *records, uint64_t len, uint32_t arg_max)
 {

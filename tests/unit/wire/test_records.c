@@ -75,6 +75,8 @@ static void test_records_count_refuses_a_malformed_one(void **state)
     for (unsigned i = 0; i < 3; i++)
         amg_record_write(&words[2 * i], arg, sizeof(arg));
     assert_int_equal(amg_records_count(words, sizeof(words), MAX), 3);
+    assert_int_equal(amg_records_count(words, sizeof(words), 8), 3);
+    assert_int_equal(amg_records_count(words, sizeof(words), 7), 0);
     assert_int_equal(amg_records_count(words, 0, MAX), 0);
     assert_int_equal(
         amg_records_count(words, (uint64_t)UINT32_MAX + 1, MAX), 0);

@@ -500,9 +500,9 @@ hg_return_t amg_rpc_context_open(hg_context_t *context)
     amg_list_init(&rpc->unanswered);
     amg_list_init(&rpc->pulls.waiting);
     rpc->pulls.cap = amg_env_number(AMG_ENV_MAX_PENDING_BYTES);
-    amg_lock_init(&rpc->relay.lock);
-    amg_list_init(&rpc->relay.waiting[0]);
-    amg_list_init(&rpc->relay.waiting[1]);
+    amg_lock_init(&rpc->relay_lock);
+    amg_list_init(&rpc->relayed[0]);
+    amg_list_init(&rpc->relayed[1]);
     rpc->direct_end = amg_relay_direct_end(context->cls);
     if (amg_streams_open(rpc) != HG_SUCCESS) {
         amg_mem_free(rpc);

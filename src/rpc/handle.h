@@ -82,16 +82,9 @@ struct amg_looped {
     uint64_t short_args[AMG_SHORT_LEN / sizeof(uint64_t)];
 };
 
-/* Messages of calls that this rank passes on, and that wait for credits, in the
- * order of arrival (relay.c). */
-struct amg_relay {
-    struct amg_lock lock; /* NOTE(not a leaf): held while calls are sent */
-    struct amg_list waiting[2]; /* by kind: AMG_RELAYED_OUT, AMG_RELAYED_IN */
-};
-
 /* The RPC layer's part of a context. */
 struct amg_rpc_context {
-    struct amg_lock lock;       /* guards all below but the last three */
+    struct amg_lock lock;       /* guards all below but the last four */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: begin.c */
@@ -102,9 +95,10 @@ struct amg_rpc_context {
     /* Runs an incoming call: amg_serve_run(), or with counters. It publishes
      * nothing: relaxed. */
     void (*_Atomic run)(struct amg_cq_entry *);
-    struct amg_relay relay;
+    struct amg_lock relay_lock; /* NOTE(not a leaf): held while calls leave */
+    struct amg_list relayed[2]; /* messages to pass on, by kind: relay.c */
     /* One-way calls with fewer bytes of arguments leave directly; 0: those to
-     * ranks of other nodes leave through node leaders. Constant. */
+     * other nodes leave through node leaders. Constant. */
     size_t direct_end;
 };
 
@@ -557,22 +551,20 @@ hg_return_t amg_streams_send(hg_context_t *context, bool is_final);
 /* Drops the one-way calls that still wait: the context ends. */
 void amg_streams_abandon(hg_context_t *context);
 struct amg_relayed;
-/* Adds a call of `len` bytes to the message to the next rank on its way through
- * leaders. HG_AGAIN: that message is full and waits for a credit, or an earlier
- * message does; HG_NOMEM; else the rank cannot be reached. */
+/* Sends a call of `len` bytes to the next rank on its way through leaders.
+ * HG_AGAIN: earlier messages wait for credits; else as forward_oneway(). */
 hg_return_t amg_streams_add(
     hg_context_t *context, const struct amg_relayed *call, uint32_t len);
 
 /* One-way calls that node leaders pass on (relay.c). */
 
-/* `direct_end` of a context. */
+/* `direct_end` of a context of the class. */
 size_t amg_relay_direct_end(const hg_class_t *cls);
 /* Takes a message of calls to other ranks. False: the calls are to this rank,
  * for the handler `*ret_rpc`, or for handles (NULL). */
 bool amg_relay_take(hg_context_t *context, unsigned route,
     struct amg_arrival *arrival, struct amg_rpc **ret_rpc);
-/* Goes on with messages that wait; AMG_CONTEXT_NEVER: drops these messages, as
- * the context ends. */
+/* Goes on with messages that wait; AMG_CONTEXT_NEVER: for the last time. */
 void amg_relay_look(hg_context_t *context, uint64_t now_ns);
 
 /* HG_Respond() for a handle of an incoming call, for a caller that waits for

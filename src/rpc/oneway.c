@@ -30,12 +30,11 @@
 #include "rpc/encode.h"
 #include "wire/records.h"
 
-_Static_assert(
-    AMALGAM_ONEWAY_MAX == sizeof(((struct amg_relayed *)NULL)->arg) &&
-        sizeof(struct amg_relayed) == AMG_RECORD_ARG_MAX,
-    "a call through leaders fits into a record");
+_Static_assert(AMALGAM_ONEWAY_MAX + AMG_RELAYED_LEN == AMG_RECORD_ARG_MAX,
+    "an argument fits into a record, also through leaders");
 
-/* The slots of relayed_add() to other nodes follow SLOTS slots for all else. */
+/* Messages through leaders to other nodes, and to the leader of this node, are
+ * in the second half of the slots, so that they wait for no others. */
 enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS, SLOTS_ALL = 2 * SLOTS };
 
 /* The calls to one peer. */
@@ -447,53 +446,41 @@ AMG_NOINLINE static hg_return_t call_send_first(hg_context_t *context,
     return rc == HG_SUCCESS ? call_send_alone(context, to, id, arg, len) : rc;
 }
 
-/* Begins a message through leaders, whose next hop is in the upper half of
- * `id`.
- */
-static hg_return_t relayed_begin_locked(hg_context_t *context,
-    struct stream *stream, hg_id_t id, const void *arg, uint32_t len)
-{
-    struct hg_addr to;
-    hg_return_t rc =
-        amg_addr_init_rank(context->cls, (uint32_t)(id >> 32), &to);
-
-    AMG_ASSERT_HELD_BIAS(&context->rpc->streams->lock);
-    if (rc != HG_SUCCESS)
-        return rc;
-    stream->peer = NULL;
-    rc = stream_begin_locked(context, stream, &to, id, arg, len);
-    amg_addr_fini(&to);
-    return rc;
-}
-
 hg_return_t amg_streams_add(
     hg_context_t *context, const struct amg_relayed *call, uint32_t len)
 {
     const struct amg_class_job *job = &context->cls->job;
     struct amg_streams *streams = context->rpc->streams;
     uint32_t next = call->target;
-    enum amg_relayed_kind kind = AMG_RELAYED_DOWN;
     struct stream *stream = &streams->slots[next % SLOTS];
+    enum amg_relayed_kind kind = AMG_RELAYED_DOWN;
     hg_return_t rc = HG_SUCCESS;
+    struct hg_addr to;
     hg_id_t id = 0;
 
     if (next / job->node_size != job->rank / job->node_size) {
-        kind =
-            job->rank % job->node_size == 0 ? AMG_RELAYED_IN : AMG_RELAYED_OUT;
-        next = kind == AMG_RELAYED_IN ? next : job->rank;
-        next -= next % job->node_size; /* the leader */
-        stream = &streams->slots[SLOTS + next / job->node_size % SLOTS];
+        bool is_leader = job->rank % job->node_size == 0;
+
+        kind = is_leader ? AMG_RELAYED_IN : AMG_RELAYED_OUT;
+        next = (is_leader ? next : job->rank) / job->node_size;
+        stream = &streams->slots[SLOTS + next % SLOTS];
+        next *= job->node_size;
     }
     id = (hg_id_t)next << 32 | kind;
     amg_bias_lock(&streams->lock); /* NOTE(not a leaf): see call_send() */
     if (stream_fits(stream, NULL, id, len)) {
         amg_record_write(stream->end, call, len);
         stream_grow_locked(streams, stream, len);
-    } else {
-        if (stream->buf != NULL)
-            rc = stream_send_locked(context, stream, false);
-        if (stream->buf == NULL)
-            rc = relayed_begin_locked(context, stream, id, call, len);
+    } else if (stream->buf != NULL) {
+        rc = stream_send_locked(context, stream, false);
+    }
+    if (stream->buf == NULL) {
+        stream->peer = NULL;
+        rc = amg_addr_init_rank(context->cls, next, &to);
+        if (rc == HG_SUCCESS) {
+            rc = stream_begin_locked(context, stream, &to, id, call, len);
+            amg_addr_fini(&to);
+        }
     }
     amg_bias_unlock(&streams->lock);
     return rc;
@@ -505,20 +492,18 @@ AMG_NOINLINE static hg_return_t call_send_far(hg_context_t *context,
     const struct hg_addr *to, hg_id_t id, const void *arg, size_t len)
 {
     const struct amg_class_job *job = &context->cls->job;
-    struct amg_relayed call = {.caller = job->rank, .id = id};
+    int target = amg_addr_rank(to);
+    struct amg_relayed call = {(uint32_t)target, job->rank, id, {0}};
     hg_return_t rc = HG_MSGSIZE;
-    int target = -1;
 
     if (len > AMALGAM_ONEWAY_MAX)
         return rc;
-    target = amg_addr_rank(to);
     if (target < 0 || !amg_rpc_is_plain(amg_rpc_class_of(context->cls)) ||
-        (uint32_t)target / job->node_size == job->rank / job->node_size)
+        call.target / job->node_size == job->rank / job->node_size)
         return call_send(context, to, id, arg, (uint32_t)len);
     rc = id_check(context->cls, id);
     if (rc != HG_SUCCESS)
         return rc;
-    call.target = (uint32_t)target;
     if (len > 0)
         memcpy(call.arg, arg, len);
     return amg_streams_add(context, &call, AMG_RELAYED_LEN + (uint32_t)len);

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One-way calls through node leaders (AMALGAM_AGGREGATE=node), at the ranks on
- * their way.
+/* One-way calls through node leaders (AMALGAM_AGGREGATE=node), on their way.
  *
  * The leader of a node is its first rank. A call to another node goes to the
  * leader of the caller's node, to that of the target's node, and to the target.
- * On each hop the call is a record of a message (oneway.c) that names target,
- * caller and RPC, so all calls to a node share messages. Leaders pass calls on
- * when they make progress.
- *
- * Order: all calls of a context to a rank take the same path, and each hop
- * keeps their order.
+ * On each hop the call is a record that names target, caller and RPC, so all
+ * calls to a node share messages (oneway.c). Calls of a context to a rank keep
+ * their order, as all take the same path, and each hop keeps their order.
  *
  * No call is lost, and quiescence and the end of a class see each call: it is
  * in a message that has not left (`unsent`), in a message whose credit is out,
- * or in a message that waits here and is counted as an operation in flight. A
- * message is released, and its credit returns, when all its calls have found
- * room in further messages.
+ * or in a message that waits here, counted as an operation in flight. A message
+ * is released, and its credit returns, when its calls are in further messages.
  *
  * No wait is circular: calls from other nodes wait for credits of ranks of this
  * node, which return when handlers have run; calls to other nodes wait for
- * credits of the leaders there, which return when the calls have found room
- * among those from other nodes. Both have a queue, and slots of streams, of
- * their own: with one queue, two leaders that flood each other would wait for
+ * credits of the leaders there, which return when the calls are in messages to
+ * ranks of that node. So each direction has its queue, and its slots in
+ * oneway.c: with one queue, two leaders that flood each other would wait for
  * each other. A handler must not wait for a call, as the message of its own
  * call holds a credit meanwhile.
  *
- * No wait is forgotten: a look follows after LOOK_NS, or as soon as a message
- * of oneway.c that waited for a credit has left. */
+ * No wait is forgotten: a look follows after LOOK_NS, and at once when a
+ * message of oneway.c that waited for a credit has left. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,64 +54,61 @@ static void lost_log(const struct amg_relayed *call, const char *why)
         call->caller, call->target, call->id, why);
 }
 
-/* Copies the call of the record at `*at`, and moves `*at` behind the record.
- * Returns the length of the call, or 0: malformed. */
-static uint32_t call_read(const struct amg_arrival *arrival, uint32_t *at,
-    struct amg_relayed *ret_call)
+/* The call at `*at`, which moves behind it. NULL: the end of the message, or of
+ * the calls that its sender has not damaged since they were counted. */
+static const struct amg_relayed *call_next(
+    const struct amg_arrival *arrival, uint32_t *at, uint32_t *ret_len)
 {
-    const uint64_t *record = (const void *)((const char *)arrival->data + *at);
-    uint32_t len = 0;
+    const char *record = (const char *)arrival->data + *at;
 
-    *at +=
-        amg_record_read(record, arrival->len - *at, AMG_RECORD_ARG_MAX, &len);
-    if (len < AMG_RELAYED_LEN)
-        return 0;
-    memcpy(ret_call, &record[1], len);
-    return len;
+    *ret_len = 0;
+    *at += amg_record_read(
+        record, arrival->len - *at, AMG_RECORD_ARG_MAX, ret_len);
+    return *ret_len < AMG_RELAYED_LEN
+               ? NULL
+               : (const void *)(record + AMG_RECORD_HEAD_LEN);
 }
 
-/* Passes the calls of a message on. False: a call must wait. */
-static bool message_pass(hg_context_t *context,
-    const struct amg_arrival *arrival, struct carried *carried)
+/* Passes the calls from `*at` on. False: the call at `*at` must wait. */
+static bool message_pass(
+    hg_context_t *context, const struct amg_arrival *arrival, uint32_t *at)
 {
-    struct amg_relayed call;
-    uint32_t at = carried->at;
+    const struct amg_relayed *call = NULL;
+    uint32_t next = *at;
     uint32_t len = 0;
 
-    while (at < arrival->len && (len = call_read(arrival, &at, &call)) > 0) {
-        hg_return_t rc = amg_streams_add(context, &call, len);
+    while ((call = call_next(arrival, &next, &len)) != NULL) {
+        hg_return_t rc = amg_streams_add(context, call, len);
 
         if (rc == HG_AGAIN || rc == HG_NOMEM)
             return false;
         if (rc != HG_SUCCESS)
-            lost_log(&call, HG_Error_to_string(rc));
-        carried->at = at;
+            lost_log(call, HG_Error_to_string(rc));
+        *at = next;
     }
-    if (at < arrival->len)
-        AMG_LOG_ERROR("rpc", "the rest of a message of calls to pass on is "
-                             "malformed, and dropped");
     return true;
 }
 
-/* Passes on the messages of a queue, or drops them. */
+/* Passes on the messages of a queue, or drops those that must wait. */
 static void queue_move_locked(
-    hg_context_t *context, struct amg_list *queue, bool must_drop)
+    hg_context_t *context, struct amg_list *queue, bool may_wait)
 {
     struct amg_link *link = NULL;
 
-    AMG_ASSERT_HELD(&context->rpc->relay.lock);
+    AMG_ASSERT_HELD(&context->rpc->relay_lock);
     while ((link = amg_list_first(queue)) != NULL) {
         struct carried *carried = amg_container_of(link, struct carried, link);
         struct amg_arrival *arrival =
             (void *)((char *)carried - offsetof(struct amg_arrival, kept));
         struct amg_ep *ep = amg_context_ep(context, carried->route);
 
-        if (must_drop) {
+        if (!message_pass(context, arrival, &carried->at)) {
+            if (may_wait) {
+                amg_context_look_at(context, amg_clock_ns() + LOOK_NS);
+                return;
+            }
             AMG_LOG_WARNING("rpc", "one-way calls to pass on are lost: the "
                                    "context ends while they wait for credits");
-        } else if (!message_pass(context, arrival, carried)) {
-            amg_context_look_at(context, amg_clock_ns() + LOOK_NS);
-            return;
         }
         amg_list_remove(link);
         ep->transport->msg.release(ep, arrival);
@@ -126,40 +118,38 @@ static void queue_move_locked(
 
 void amg_relay_look(hg_context_t *context, uint64_t now_ns)
 {
-    struct amg_relay *relay = &context->rpc->relay;
+    struct amg_rpc_context *rpc = context->rpc;
 
-    amg_lock_lock(&relay->lock);
+    amg_lock_lock(&rpc->relay_lock);
     for (unsigned i = 0; i < 2; i++)
         queue_move_locked(
-            context, &relay->waiting[i], now_ns == AMG_CONTEXT_NEVER);
-    amg_lock_unlock(&relay->lock);
+            context, &rpc->relayed[i], now_ns != AMG_CONTEXT_NEVER);
+    amg_lock_unlock(&rpc->relay_lock);
 }
 
-/* Handler of messages of calls to this rank. */
+/* Handler of the calls of a message to this rank. */
 static void hand_out(
     hg_class_t *hg_class, int from_rank, const void *arg, size_t len)
 {
     const struct amg_relayed *call = arg;
-    const struct amg_rpc *rpc = NULL;
+    const struct amg_rpc *rpc = amg_rpc_find(hg_class, call->id);
 
     (void)from_rank;
-    if (len < AMG_RELAYED_LEN || call->caller >= hg_class->job.size)
-        return;
-    rpc = amg_rpc_find(hg_class, call->id);
-    if (rpc != NULL && rpc->oneway != NULL)
+    if (rpc != NULL && rpc->oneway != NULL && len >= AMG_RELAYED_LEN &&
+        call->caller < hg_class->job.size)
         rpc->oneway(
             hg_class, (int)call->caller, call->arg, len - AMG_RELAYED_LEN);
     else
-        lost_log(call, "its RPC was deregistered");
+        lost_log(call, "no such RPC, or no such caller");
 }
 
 bool amg_relay_take(hg_context_t *context, unsigned route,
     struct amg_arrival *arrival, struct amg_rpc **ret_rpc)
 {
     static struct amg_rpc to_hand_out = {.oneway = hand_out};
-    struct amg_relay *relay = &context->rpc->relay;
+    struct amg_rpc_context *rpc = context->rpc;
     struct carried *carried = (void *)arrival->kept;
-    struct amg_relayed call;
+    const struct amg_relayed *call = NULL;
     uint32_t at = AMG_HEADER_LEN;
     uint32_t kind = 0;
 
@@ -167,19 +157,17 @@ bool amg_relay_take(hg_context_t *context, unsigned route,
     if (kind < AMG_RELAYED_DOWN) {
         *carried = (struct carried){.route = route, .at = at};
         amg_context_enter(context);
-        amg_lock_lock(&relay->lock);
-        amg_list_push(&relay->waiting[kind], &carried->link);
-        queue_move_locked(context, &relay->waiting[kind], false);
-        amg_lock_unlock(&relay->lock);
+        amg_lock_lock(&rpc->relay_lock);
+        amg_list_push(&rpc->relayed[kind], &carried->link);
+        queue_move_locked(context, &rpc->relayed[kind], true);
+        amg_lock_unlock(&rpc->relay_lock);
         return true;
     }
     *ret_rpc = &to_hand_out;
-    while (at < arrival->len && *ret_rpc != NULL) {
-        const struct amg_rpc *rpc = call_read(arrival, &at, &call) == 0
-                                        ? NULL
-                                        : amg_rpc_find(context->cls, call.id);
+    while ((call = call_next(arrival, &at, &kind)) != NULL) {
+        const struct amg_rpc *found = amg_rpc_find(context->cls, call->id);
 
-        if (rpc == NULL || rpc->oneway == NULL)
+        if (found == NULL || found->oneway == NULL)
             *ret_rpc = NULL;
     }
     return false;
@@ -189,16 +177,15 @@ size_t amg_relay_direct_end(const hg_class_t *cls)
 {
     const struct amg_class_job *job = &cls->job;
     const char *text = amg_env_text(AMG_ENV_AGGREGATE);
+    bool is_on = text != NULL && strcmp(text, "node") == 0 &&
+                 (job->size <= 1 || job->node_size > 0);
 
-    if (text != NULL &&
-        (strcmp(text, "node") != 0 || (job->size > 1 && job->node_size == 0))) {
+    if (text != NULL && !is_on)
         AMG_LOG_JOB_WARNING("cls",
             "AMALGAM_AGGREGATE is '%s', but must be node, and each node must "
             "have equally many ranks in a row; one-way calls go directly",
             text);
-        text = NULL;
-    }
-    return text != NULL && job->node_size > 0 && job->node_size < job->size
+    return is_on && job->size > 1 && job->node_size < job->size
                ? 0
                : AMALGAM_ONEWAY_MAX + 1;
 }

@@ -483,17 +483,14 @@ AMG_NOINLINE static void serve_searched(
 static hg_return_t handle_unwrap(struct hg_handle *handle)
 {
     struct amg_relayed *call = handle->in.data;
-    hg_return_t rc = handle->in.len < AMG_RELAYED_LEN
-                         ? HG_PROTOCOL_ERROR
-                         : amg_addr_init_rank(handle->info.hg_class,
-                               call->caller, &handle->addr);
 
-    if (rc != HG_SUCCESS)
-        return rc;
+    if (handle->in.len < AMG_RELAYED_LEN)
+        return HG_PROTOCOL_ERROR;
     handle->info.id = call->id;
     handle->in.data = call->arg;
     handle->in.len -= AMG_RELAYED_LEN;
-    return HG_SUCCESS;
+    return amg_addr_init_rank(
+        handle->info.hg_class, call->caller, &handle->addr);
 }
 
 /* Serves each record of a valid request by a handle of its own. The handles
@@ -559,7 +556,7 @@ static AMG_INLINE void serve_several(hg_context_t *context, unsigned route,
 {
     uint32_t count =
         amg_records_count((const char *)arrival->data + AMG_HEADER_LEN,
-            arrival->len - AMG_HEADER_LEN,
+            arrival->len - AMG_HEADER_LEN, is_relayed ? AMG_RELAYED_LEN : 0,
             is_relayed ? AMG_RECORD_ARG_MAX : AMALGAM_ONEWAY_MAX);
     hg_return_t ret = HG_SUCCESS;
     const char *why = records_refusal(context, count, &ret);

@@ -20,23 +20,21 @@
  * and has neither checksums nor a header of the user.
  *
  * With AMG_HEADER_GROUP, node leaders pass the calls on (rpc/relay.c): each
- * argument is a struct amg_relayed, as far as its `arg` is in use. The id is a
- * kind, and in its upper half the rank that the message goes to. */
+ * argument is a struct amg_relayed, whose `arg` may be shorter. The id is the
+ * rank that the message goes to, and in its lower half a kind. */
 
-enum {
-    AMG_RECORD_HEAD_LEN = 8,
-    AMG_RECORD_ARG_MAX = 80,
-};
-
-/* A call that node leaders pass on. */
 struct amg_relayed {
-    uint32_t target; /* ranks */
+    uint32_t target; /* a rank, as is the caller */
     uint32_t caller;
     uint64_t id;
     uint64_t arg[8];
 };
 
-enum { AMG_RELAYED_LEN = offsetof(struct amg_relayed, arg) };
+enum {
+    AMG_RECORD_HEAD_LEN = 8,
+    AMG_RECORD_ARG_MAX = sizeof(struct amg_relayed),
+    AMG_RELAYED_LEN = offsetof(struct amg_relayed, arg),
+};
 
 enum amg_relayed_kind {
     AMG_RELAYED_OUT, /* to the leader of the sender's node */
@@ -93,9 +91,9 @@ static inline uint32_t amg_record_read(
 }
 
 /* Number of records in `len` bytes, which are aligned to 8; 0: no record, or a
- * malformed one, or one with an argument of more than `arg_max` bytes. */
+ * malformed one, or one whose argument is too short or too long. */
 static inline uint32_t amg_records_count(
-    const void *records, uint64_t len, uint32_t arg_max)
+    const void *records, uint64_t len, uint32_t arg_min, uint32_t arg_max)
 {
     uint64_t at = 0;
     uint32_t count = 0;
@@ -107,7 +105,7 @@ static inline uint32_t amg_records_count(
         uint32_t record_len = amg_record_read((const char *)records + at,
             (uint32_t)(len - at), arg_max, &arg_len);
 
-        if (record_len == 0)
+        if (record_len == 0 || arg_len < arg_min)
             return 0;
         at += record_len;
         count++;

@@ -5,8 +5,11 @@
  * ends right after the last call.
  *
  *   leaders    the calls go through leaders, which receive them, too
+ *   created    the same, and the class has a callback for new handles
  *   irregular  the ranks of a node have no numbers in a row, and all calls go
  *              directly
+ *   uneven     the first node has fewer ranks than the next, as irregular
+ *   near       all ranks are on one node, as irregular
  *   late N     the last rank registers RPC N, of which all calls are, after
  *              calls have come; later calls may overtake these */
 #include <stdlib.h>
@@ -89,6 +92,12 @@ static hg_return_t handle_serve(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
+static hg_return_t handle_created(hg_handle_t handle, void *arg)
+{
+    (void)arg;
+    return HG_Set_data(handle, &all, NULL);
+}
+
 static void names_register(void)
 {
     ids[0] = amalgam_register_oneway(all.cls, "bare", bare_serve);
@@ -131,6 +140,8 @@ static uint64_t calls_came(void)
 int main(int argc, char **argv)
 {
     bool is_irregular = strcmp(argv[1], "irregular") == 0;
+    bool is_uneven = strcmp(argv[1], "uneven") == 0;
+    bool is_direct = is_irregular || is_uneven || strcmp(argv[1], "near") == 0;
     uint64_t sums[2] = {0, 0};
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
@@ -138,10 +149,12 @@ int main(int argc, char **argv)
     ranks_start(MPI_THREAD_MULTIPLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     CHECK(argc > 1);
-    MPI_Comm_split(MPI_COMM_WORLD, 0,
+    MPI_Comm_split(MPI_COMM_WORLD, is_uneven && rank == 0,
         is_irregular ? rank % 2 * RANKS_CAP + rank : rank, &comm);
     ranks_open(&all, comm);
     CHECK(all.size <= RANKS_CAP);
+    if (strcmp(argv[1], "created") == 0)
+        OK(HG_Class_set_handle_create_callback(all.cls, handle_created, NULL));
     if (argc > 2)
         only = (unsigned)atoi(argv[2]);
     if (only < NAMES && all.rank == all.size - 1)
@@ -156,7 +169,7 @@ int main(int argc, char **argv)
     sums[0] = calls_came();
     sums[1] = atomic_load(&came);
     MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    CHECK((sums[0] > sums[1]) == !is_irregular);
+    CHECK((sums[0] > sums[1]) == !is_direct);
     calls_make(CALLS, CALLS_ALL);
     ranks_close(&all);
     CHECK(atomic_load(&came) == (unsigned long)CALLS_ALL * (all.size - 1));

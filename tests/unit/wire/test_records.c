@@ -40,10 +40,10 @@ static void test_records_are_read_as_written(void **state)
             assert_int_equal(bytes[all], 0xff);
         assert_int_equal(amg_record_read(words, all, MAX, &read_len), all);
         assert_int_equal(read_len, len);
-        assert_int_equal(amg_records_count(words, all, MAX), 1);
+        assert_int_equal(amg_records_count(words, all, 0, MAX), 1);
         for (uint32_t rest = 0; rest < all; rest++) {
             assert_int_equal(amg_record_read(words, rest, MAX, &read_len), 0);
-            assert_int_equal(amg_records_count(words, rest, MAX), 0);
+            assert_int_equal(amg_records_count(words, rest, 0, MAX), 0);
         }
     }
 }
@@ -74,17 +74,18 @@ static void test_records_count_refuses_a_malformed_one(void **state)
     (void)state;
     for (unsigned i = 0; i < 3; i++)
         amg_record_write(&words[2 * i], arg, sizeof(arg));
-    assert_int_equal(amg_records_count(words, sizeof(words), MAX), 3);
-    assert_int_equal(amg_records_count(words, sizeof(words), 8), 3);
-    assert_int_equal(amg_records_count(words, sizeof(words), 7), 0);
-    assert_int_equal(amg_records_count(words, 0, MAX), 0);
+    assert_int_equal(amg_records_count(words, sizeof(words), 0, MAX), 3);
+    assert_int_equal(amg_records_count(words, sizeof(words), 8, 8), 3);
+    assert_int_equal(amg_records_count(words, sizeof(words), 0, 7), 0);
+    assert_int_equal(amg_records_count(words, sizeof(words), 9, MAX), 0);
+    assert_int_equal(amg_records_count(words, 0, 0, MAX), 0);
     assert_int_equal(
-        amg_records_count(words, (uint64_t)UINT32_MAX + 1, MAX), 0);
+        amg_records_count(words, (uint64_t)UINT32_MAX + 1, 0, MAX), 0);
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         words[4] = wrong[i];
-        assert_int_equal(amg_records_count(words, sizeof(words), MAX), 0);
+        assert_int_equal(amg_records_count(words, sizeof(words), 0, MAX), 0);
         assert_int_equal(
-            amg_records_count(words, 4 * sizeof(words[0]), MAX), 2);
+            amg_records_count(words, 4 * sizeof(words[0]), 0, MAX), 2);
     }
 }
 

@@ -16,7 +16,7 @@
 #include "mercury.h"
 #include "ranks.h"
 
-enum { LIMIT = 3000, REFUSALS = 2000 };
+enum { LIMIT = 300, REFUSALS = 2000 };
 
 static struct ranks all;
 static hg_handle_t kept[LIMIT];

@@ -556,9 +556,7 @@ struct amg_relayed;
 hg_return_t amg_streams_add(
     hg_context_t *context, const struct amg_relayed *call, uint32_t len);
 
-/* One-way calls that node leaders pass on (relay.c). */
-
-/* `direct_end` of a context of the class. */
+/* Calls that leaders pass on (relay.c): `direct_end` of a context. */
 size_t amg_relay_direct_end(const hg_class_t *cls);
 /* Takes a message of calls to other ranks. False: the calls are to this rank,
  * for the handler `*ret_rpc`, or for handles (NULL). */

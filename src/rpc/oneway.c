@@ -459,10 +459,9 @@ hg_return_t amg_streams_add(
     hg_id_t id = 0;
 
     if (next / job->node_size != job->rank / job->node_size) {
-        bool is_leader = job->rank % job->node_size == 0;
-
-        kind = is_leader ? AMG_RELAYED_IN : AMG_RELAYED_OUT;
-        next = (is_leader ? next : job->rank) / job->node_size;
+        kind =
+            job->rank % job->node_size == 0 ? AMG_RELAYED_IN : AMG_RELAYED_OUT;
+        next = (kind == AMG_RELAYED_IN ? next : job->rank) / job->node_size;
         stream = &streams->slots[SLOTS + next % SLOTS];
         next *= job->node_size;
     }
@@ -494,19 +493,19 @@ AMG_NOINLINE static hg_return_t call_send_far(hg_context_t *context,
     const struct amg_class_job *job = &context->cls->job;
     int target = amg_addr_rank(to);
     struct amg_relayed call = {(uint32_t)target, job->rank, id, {0}};
-    hg_return_t rc = HG_MSGSIZE;
+    hg_return_t rc = HG_SUCCESS;
 
     if (len > AMALGAM_ONEWAY_MAX)
-        return rc;
+        return HG_MSGSIZE;
     if (target < 0 || !amg_rpc_is_plain(amg_rpc_class_of(context->cls)) ||
         call.target / job->node_size == job->rank / job->node_size)
         return call_send(context, to, id, arg, (uint32_t)len);
-    rc = id_check(context->cls, id);
-    if (rc != HG_SUCCESS)
-        return rc;
     if (len > 0)
         memcpy(call.arg, arg, len);
-    return amg_streams_add(context, &call, AMG_RELAYED_LEN + (uint32_t)len);
+    rc = id_check(context->cls, id);
+    return rc != HG_SUCCESS ? rc
+                            : amg_streams_add(context, &call,
+                                  AMG_RELAYED_LEN + (uint32_t)len);
 }
 
 /* How a call leaves. */

@@ -247,22 +247,34 @@ static void self_domain_limits(
     *ret_limits = amg_self_domain_of(domain)->msgs.limits;
 }
 
-/* There is no other process to wait for. */
+/* There is no other process to wait for; but a call to oneself may still wait
+ * for its handler, which may make further calls. */
 static hg_return_t self_domain_quiesce(struct amg_domain *domain)
 {
-    (void)domain;
-    return HG_SUCCESS;
+    return amg_self_owed(&amg_self_domain_of(domain)->msgs) == 0 ? HG_SUCCESS
+                                                                 : HG_AGAIN;
+}
+
+static bool owed_log(const struct amg_domain *domain, const char *outcome)
+{
+    uint32_t owed = amg_self_owed(&amg_self_domain_of(domain)->msgs);
+
+    if (owed > 0)
+        AMG_LOG_WARNING("cls",
+            "self: %u calls of this process to itself are not handled%s; a "
+            "handler may keep the handle of a call",
+            owed, outcome);
+    return owed > 0;
 }
 
 static void self_domain_report(struct amg_domain *domain)
 {
-    (void)domain;
+    (void)owed_log(domain, "");
 }
 
 static bool self_domain_abandon(struct amg_domain *domain)
 {
-    (void)domain;
-    return false;
+    return owed_log(domain, ", and are given up");
 }
 
 static void self_domain_stop(struct amg_domain *domain)

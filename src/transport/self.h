@@ -136,6 +136,9 @@ static inline void amg_self_finish(
     amg_bias_unlock(&ep->msgs->lock);
 }
 
+/* Number of calls that are not handled; cancelled calls do not count. */
+uint32_t amg_self_owed(struct amg_self_msgs *msgs);
+
 /* Slots of the contract. */
 void amg_self_msgs_write_state(
     struct amg_domain *domain, struct amg_state *state);

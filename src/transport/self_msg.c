@@ -391,6 +391,16 @@ void amg_self_release_reply(struct amg_ep *ep, struct amg_op *op)
     msg_free(msg);
 }
 
+uint32_t amg_self_owed(struct amg_self_msgs *msgs)
+{
+    uint32_t owed = 0;
+
+    amg_bias_lock(&msgs->lock);
+    owed = amg_calls_owed_locked(&msgs->calls, &msgs->peer, OWNER);
+    amg_bias_unlock(&msgs->lock);
+    return owed;
+}
+
 bool amg_self_is_clear(struct amg_ep *ep)
 {
     struct amg_self_msgs *msgs = amg_self_ep_of(ep)->msgs;

@@ -8,6 +8,8 @@
  * A ring ends when its writer has released its claim, closed, or died. The
  * reader first reads the ring to its end, so that the messages in the ring
  * arrive. A ring whose writer's segment cannot be mapped here is never read.
+ * The ring of a writer that refused this process is read to its end, and then
+ * refused: only the writer releases its claim, while the writer lives.
  * Models: tests/models/shm_pair.pml, shm_slots.pml. */
 #include "shm/shm_inbox.h"
 
@@ -355,6 +357,25 @@ void amg_shm_inrings_events_locked(struct amg_shm_inbox *inbox)
         peer_check_request(inbox);
 }
 
+/* Refuses a writer that refused this process and still has its claim: calls of
+ * the writer could get no reply. Else frees the slot. */
+static void slot_end_locked(
+    struct amg_shm_domain *domain, uint32_t slot, struct amg_shm_peer *peer)
+{
+    uint64_t claim = atomic_load_explicit(
+        &domain->region.claims[slot], memory_order_acquire);
+
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    if (!peer->has_refused ||
+        amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LEAVING) {
+        slot_free(domain, slot);
+        return;
+    }
+    atomic_store_explicit(&domain->region.rings[slot].poll_state,
+        AMG_SHM_REFUSED, memory_order_release);
+    amg_shm_link_raise_all(peer);
+}
+
 void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox)
 {
     struct amg_link *link = amg_list_first(&inbox->rings);
@@ -366,12 +387,15 @@ void amg_shm_inrings_reap_locked(struct amg_shm_inbox *inbox)
             amg_container_of(link, struct amg_shm_inring, link);
 
         if (ring->is_leaving && !amg_shm_in_has(&ring->in)) {
+            struct amg_shm_peer *peer = ring->peer;
             uint32_t slot = ring->slot;
 
-            if (ring->peer->state == AMG_SHM_PEER_GONE)
+            if (peer->state == AMG_SHM_PEER_GONE)
                 peer_check_request(inbox);
+            peer->refs++;
             amg_shm_inbox_drop_locked(inbox, ring);
-            slot_free(inbox->domain, slot);
+            slot_end_locked(inbox->domain, slot, peer);
+            amg_shm_peer_unref_locked(peer);
         }
         link = next;
     }

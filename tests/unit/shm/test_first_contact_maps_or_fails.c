@@ -293,6 +293,35 @@ static void test_call_that_the_other_cannot_map_fails(void **state)
     shm->addr.unref(node[0].domain, peer);
 }
 
+/* The other rank cannot map its caller, and calls back before the caller sees
+ * the refusal. */
+static void test_calls_back_and_forth_across_a_refusal_end(void **state)
+{
+    struct amg_peer *peer = peer_of(0, 1);
+    struct amg_peer *back = peer_of(1, 0);
+    struct party_call call;
+    struct party_call again;
+
+    (void)state;
+    party_ask(&node[0], peer, &call, 1, SHORT);
+    has_no_room = true;
+    party_poll(&node[1]);
+    domain_of(1)->unmapped_since_ns = 1; /* the first try was long ago */
+    party_poll(&node[1]);
+    has_no_room = false;
+    party_ask(&node[1], back, &again, 2, SHORT);
+    assert_int_equal(end_of(&call), HG_HOSTUNREACH);
+    assert_int_equal(end_of(&again), HG_HOSTUNREACH);
+    for (unsigned i = 0; i < NODE; i++)
+        party_poll(&node[i]);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(
+            amg_shm_claim_state(atomic_load(&domain_of(i)->region.claims[0])),
+            AMG_SHM_CLAIM_FREE);
+    shm->addr.unref(node[1].domain, back);
+    shm->addr.unref(node[0].domain, peer);
+}
+
 static void test_transfer_without_room_for_the_mapping_fails(void **state)
 {
     struct amg_peer *peer = peer_of(0, 2);
@@ -379,6 +408,7 @@ int main(void)
         TEST(test_call_without_room_for_the_mapping_fails),
         TEST(test_call_without_a_descriptor_fails),
         TEST(test_call_that_the_other_cannot_map_fails),
+        TEST(test_calls_back_and_forth_across_a_refusal_end),
         TEST(test_transfer_without_room_for_the_mapping_fails),
         TEST(test_call_to_a_rank_whose_descriptor_is_another_file_fails),
         cmocka_unit_test(test_call_to_a_rank_that_has_gone_fails),

@@ -283,12 +283,26 @@ void world_leave_context(struct world *world)
     context->context = NULL;
 }
 
+/* A target that never learns that its long answer was pulled, because there was
+ * no memory for the acknowledgement, keeps the answer until its context ends:
+ * then the callback of the answer is queued, and wants HG_Trigger(). */
+static void context_close(const struct world *world, hg_context_t *context)
+{
+    hg_return_t rc = HG_Context_destroy(context);
+
+    if (rc == HG_BUSY && world->options.faults > 0) {
+        while (HG_Trigger(context, 0, 1, NULL) == HG_SUCCESS)
+            continue;
+        rc = HG_Context_destroy(context);
+    }
+    EXPECT_OK(world, rc);
+}
+
 static void contexts_close(struct world_class *cls)
 {
     for (unsigned k = cls->world->plan.contexts; k > 0; k--)
         if (cls->contexts[k - 1].context != NULL)
-            EXPECT_OK(
-                cls->world, HG_Context_destroy(cls->contexts[k - 1].context));
+            context_close(cls->world, cls->contexts[k - 1].context);
 }
 
 /* A rank that ends while others still call it may have calls of theirs in its

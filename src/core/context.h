@@ -105,7 +105,7 @@ struct hg_context {
     uint64_t opened_ns;  /* constant */
     /* Not 0: arrivals need further checks. The bit AMG_CONTEXT_UNPOSTED of
      * HG_Context_unpost(), plus the number of origins whose calls wait in
-     * rpc/order.c. */
+     * rpc/order.c, plus the number of requests that rpc/begin.c keeps. */
     atomic_uint gates;
     uint64_t spin_ns; /* how long a wait polls before it blocks; constant */
     uint64_t nap_ns;  /* longest time that a wait blocks, because drivers log

@@ -88,6 +88,8 @@ struct amg_rpc_context {
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: begin.c */
+    bool early_is_moving;       /* a thread begins requests of `early` */
+    bool early_is_over;         /* the moving thread begins all of them */
     struct amg_list unanswered; /* calls destroyed unanswered: handle.c */
     struct amg_rpc_pulls pulls;
     struct amg_map lines;        /* queues of calls, by origin: order.c */
@@ -520,17 +522,21 @@ hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
 void amg_begin(struct hg_handle *handle);
 /* Frees the room of long arguments, as their handler begins. */
 void amg_begin_long(struct hg_handle *handle);
-/* Begins kept requests: for `id` (0: any) in one context, for `id` in all, or
- * those that need not wait any longer. */
-void amg_begin_kept(hg_context_t *context, hg_id_t id);
-void amg_begin_registered(hg_class_t *cls, hg_id_t id);
+/* Begins kept requests: those for RPCs that are registered now, in one context,
+ * with `is_over` all others, too; in all contexts; or those that need not wait
+ * any longer. */
+void amg_begin_kept(hg_context_t *context, bool is_over);
+void amg_begin_registered(hg_class_t *cls);
 void amg_begin_look(hg_context_t *context);
+/* Must requests for a registered RPC go by amg_begin(), as others are kept? */
+bool amg_begin_blocks(hg_context_t *context, hg_id_t id);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */
 void amg_serve_arrived(
     hg_context_t *context, unsigned route, struct amg_arrival *arrival);
 
-/* Do calls wait in lines, for long arguments? Relaxed: reasons in order.c. */
+/* May calls wait in lines, for long arguments, or in `early`? Relaxed: reasons
+ * in order.c. */
 static inline bool amg_order_has_lines(const hg_context_t *context)
 {
     return (atomic_load_explicit(&context->gates, memory_order_relaxed) &

@@ -128,7 +128,7 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
     }
     amg_lock_unlock(&rpcs->lock);
     if (rc == HG_SUCCESS)
-        amg_rpc_class_of(cls)->handle_ops->registered(cls, wanted->id);
+        amg_rpc_class_of(cls)->handle_ops->registered(cls);
     return rc;
 }
 

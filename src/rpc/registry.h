@@ -44,7 +44,7 @@ struct amg_rpc_handle_ops {
     size_t size;                /* of a handle, in bytes */
     void (*fini)(void *object); /* for each pooled handle, at the end */
     /* Called after an RPC was registered: serves requests that wait for it. */
-    void (*registered)(hg_class_t *cls, hg_id_t id);
+    void (*registered)(hg_class_t *cls);
 };
 
 struct amg_rpc_class;

@@ -577,7 +577,8 @@ static AMG_INLINE void serve_several(hg_context_t *context, unsigned route,
         rpc = amg_rpc_find(context->cls, arrival_id(arrival));
     else if (amg_relay_take(context, route, arrival, &rpc))
         return;
-    if (rpc != NULL && rpc->oneway != NULL)
+    if (rpc != NULL && rpc->oneway != NULL &&
+        (is_relayed || !amg_begin_blocks(context, rpc->id)))
         amg_order_queue(context, arrival->from, arrival->origin_context,
             waiting_make(context, route, rpc, arrival,
                 amg_context_run_of(context) == amg_serve_run
@@ -649,7 +650,7 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
 void amg_serve_end(hg_context_t *context)
 {
     amg_rpc_class_of(context->cls)->group_ops->look(context, AMG_CONTEXT_NEVER);
-    amg_begin_kept(context, 0);
+    amg_begin_kept(context, true);
     amg_pulls_refuse(context);
     amg_unanswered_look(context, AMG_CONTEXT_NEVER);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A request that a library thread receives before its RPC is registered waits
- * for the registration, and is refused once the program makes progress without
- * it. */
+ * for the registration, in the order of arrival, and is refused once the
+ * program makes progress without it. */
 #include "rpc/handle.h"
 
 #include <sched.h>
@@ -15,6 +15,7 @@
 
 #include "amalgam_progress.h"
 #include "amalgam_state.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/progress.h"
@@ -140,6 +141,44 @@ static void test_early_is_served_when_registered(void **state)
     assert_int_equal(answer(&one), HG_SUCCESS);
     assert_int_equal(answer(&two), HG_SUCCESS);
     assert_int_equal(answer(&other), HG_NOENTRY);
+}
+
+static struct origin late;
+
+/* The library thread receives a further request before a kept one is queued. */
+static void ask_at_point(const char *name)
+{
+    if (strcmp(name, "begin.kept") != 0)
+        return;
+    amg_test_point_set(NULL);
+    ask(&late, ID);
+    look();
+}
+
+static void test_early_is_not_overtaken(void **state)
+{
+    struct origin one, two;
+
+    (void)state;
+#ifndef AMG_TEST_POINTS
+    skip();
+#endif
+    ask(&one, ID);
+    ask(&two, ID);
+    look();
+    amg_test_point_set(ask_at_point);
+    assert_int_equal(HG_Register(cls, ID, NULL, NULL, serve), HG_SUCCESS);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    look();
+    assert_true(one.is_answered && !two.is_answered && !late.is_answered);
+    assert_int_equal(HG_Trigger(context, 0, 1, NULL), HG_SUCCESS);
+    look();
+    assert_true(two.is_answered && !late.is_answered);
+    drive();
+    assert_int_equal(answer(&one), HG_SUCCESS);
+    assert_int_equal(answer(&two), HG_SUCCESS);
+    assert_int_equal(answer(&late), HG_SUCCESS);
+    assert_int_equal(atomic_load(&context->gates), 0);
 }
 
 static void test_early_is_refused_when_the_program_makes_progress(void **state)
@@ -282,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_early_is_served_when_registered),
+        UNIT_TEST(test_early_is_not_overtaken),
         UNIT_TEST(test_early_is_refused_when_the_program_makes_progress),
         UNIT_TEST(test_early_is_refused_when_the_program_triggers),
         UNIT_TEST(test_early_does_not_keep_a_context_open),

@@ -2,7 +2,11 @@
 /* Ranks that cannot answer a call to a group are named with their codes, and
  * all others run it once and keep their outputs: a rank without the RPC, a rank
  * that destroys the handle unanswered, and a rank without a context. With the
- * argument "late" a rank that registers the RPC late answers all the same. */
+ * argument "late" a rank that registers the RPC late answers all the same. With
+ * "first" the callback gets the code of the rank that failed first in time,
+ * though a lower rank of the same part of the tree fails later. The failed
+ * ranks of a gathering are given in HG_Trigger() only, also without a
+ * callback. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,17 +35,25 @@ static int mute_of(void)
     return all.size - 1;
 }
 
-static hg_return_t ask_serve(hg_handle_t handle)
+static void answer(hg_handle_t handle)
 {
     sum_t out = {1ull << (4 * all.rank)};
+
+    OK(HG_Respond(handle, NULL, NULL, &out));
+    OK(HG_Destroy(handle));
+}
+
+static hg_return_t ask_serve(hg_handle_t handle)
+{
     ask_t in;
 
     OK(HG_Get_input(handle, &in));
     OK(HG_Free_input(handle, &in));
     ran++;
     if (all.rank != mute_of())
-        OK(HG_Respond(handle, NULL, NULL, &out));
-    OK(HG_Destroy(handle));
+        answer(handle);
+    else
+        OK(HG_Destroy(handle));
     return HG_SUCCESS;
 }
 
@@ -124,6 +136,37 @@ static void ask(enum way way)
     ranks_end(&call);
 }
 
+static bool is_triggering;
+
+static void each_refused(
+    hg_handle_t handle, int rank, hg_return_t ret, void *arg)
+{
+    (void)handle;
+    (void)arg;
+    CHECK(is_triggering && rank == (int)total);
+    EXPECT(HG_INVALID_ARG, ret);
+    total++;
+}
+
+/* All ranks have the RPC without a handler. */
+static void gather_refused(hg_id_t id)
+{
+    hg_handle_t handle = group_handle(&all, id);
+
+    total = 0;
+    OK(amalgam_forward_gather(
+        handle, AMALGAM_GROUP_ALL, 0, each_refused, NULL, NULL, NULL));
+    while (total < (unsigned)all.size) {
+        unsigned count = 0;
+
+        (void)HG_Event_progress(all.context, &count);
+        is_triggering = true;
+        (void)HG_Event_trigger(all.context, 1, &count);
+        is_triggering = false;
+    }
+    OK(HG_Destroy(handle));
+}
+
 static void ids_register(hg_rpc_cb_t serve)
 {
     ids[0] = MERCURY_REGISTER(all.cls, "ask", ask_t, sum_t, serve);
@@ -167,22 +210,73 @@ static void late(void)
     CHECK(ran == (unsigned)all.size - 1);
 }
 
+static hg_handle_t kept;
+
+static hg_return_t keep_serve(hg_handle_t handle)
+{
+    if (all.rank == 1)
+        kept = handle;
+    else
+        answer(handle);
+    return HG_SUCCESS;
+}
+
+static uint64_t replies_count(void)
+{
+    struct hg_diag_counters counters;
+
+    OK(HG_Class_get_counters(all.cls, &counters));
+    return counters.rpc_resp_recv_count;
+}
+
+/* Rank 1 destroys its handle when it knows that rank 2 has refused. */
+static void first(void)
+{
+    hg_id_t id = MERCURY_REGISTER(
+        all.cls, "keep", void, sum_t, all.rank == 2 ? NULL : keep_serve);
+    uint64_t before = replies_count();
+    struct ranks_call call;
+
+    CHECK(all.size == 8);
+    ranks_meet(MPI_COMM_WORLD);
+    if (all.rank == 0)
+        group_begin(&all, &call, AMALGAM_GROUP_ALL, id, 0, NULL);
+    if (all.rank == 1) {
+        UNTIL(kept != HG_HANDLE_NULL && replies_count() > before);
+        OK(HG_Destroy(kept));
+    }
+    if (all.rank == 0) {
+        EXPECT(HG_INVALID_ARG, ranks_wait(&call));
+        CHECK(group_failed_count(call.handle) == 2);
+        EXPECT(HG_CANCELED, group_code_of(call.handle, 1));
+        EXPECT(HG_INVALID_ARG, group_code_of(call.handle, 2));
+        ranks_end(&call);
+    }
+    ranks_meet(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
+    hg_id_t refused = 0;
+
     ranks_start(MPI_THREAD_MULTIPLE);
-    if (argc > 1 && strcmp(argv[1], "late") == 0) {
-        ranks_open(&all, MPI_COMM_WORLD);
+    ranks_open(&all, MPI_COMM_WORLD);
+    if (argc > 1) {
         HG_Set_log_level("error");
-        late();
+        if (strcmp(argv[1], "late") == 0)
+            late();
+        else
+            first();
         ranks_close(&all);
         return ranks_stop();
     }
-    ranks_open(&all, MPI_COMM_WORLD);
     CHECK(all.size <= 16);
     HG_Set_log_level("none"); /* refusals are warnings, no output an error */
     if (all.rank != stranger_of() || all.rank == mute_of())
         ids_register(ask_serve);
+    refused = MERCURY_REGISTER(all.cls, "refused", void, void, NULL);
     ranks_meet(MPI_COMM_WORLD);
+    gather_refused(refused);
     for (enum way way = DROP; way < WAYS; way++)
         if (ids[0] != 0)
             ask(way);

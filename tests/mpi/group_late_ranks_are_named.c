@@ -2,7 +2,10 @@
 /* Ranks that make progress, but run no callbacks, end a call to a group only if
  * its time is over or the caller cancels it ("cancel"): then exactly these
  * ranks are named, with HG_TIMEOUT or HG_CANCELED, the outputs of the others
- * are folded, and the handlers of the named ranks do not run later. */
+ * are folded, and the handlers of the named ranks do not run later. With the
+ * argument "above" the caller is on the last of three nodes of two ranks: it
+ * names a silent leader of the second node and the rank below that leader, but
+ * not the ranks of the first node, above them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +19,21 @@ static struct ranks all;
 static hg_id_t ids[2]; /* without a reduction, and with one */
 static unsigned ran;
 static bool cancels;
+static bool is_above;
+static int root;
 
-/* Sleepers of a round; rank 0 calls and never sleeps. */
+/* Sleepers of a round; the root calls and never sleeps. */
 static bool is_sleeper(int rank, int round)
 {
+    if (is_above)
+        return rank == 2;
     return rank > 0 && (rank + round) % (2 + round % 3) == 0;
 }
 
 /* With a reduction, a sleeper may hold back the answers of ranks below it. */
 static bool folds(int round)
 {
-    return round % 2 == 1;
+    return is_above || round % 2 == 1;
 }
 
 static hg_return_t ask_serve(hg_handle_t handle)
@@ -45,7 +52,7 @@ static void sum_fold(const void *from, void *inout, void *arg)
     ((sum_t *)inout)->value += ((const sum_t *)from)->value;
 }
 
-/* Each sleeper is named. False: other ranks are named, too. */
+/* Each sleeper is named. False: ranks are named that none holds back, too. */
 static bool sleepers_check(struct ranks_call *call, int round)
 {
     bool is_exact = true;
@@ -58,7 +65,7 @@ static bool sleepers_check(struct ranks_call *call, int round)
                 group_code_of(call->handle, rank));
         else if (group_code_of(call->handle, rank) == HG_SUCCESS)
             wanted += 1ull << (4 * rank);
-        else
+        else if (!is_above || rank != 3)
             is_exact = false;
     if (wanted > 0 && folds(round)) {
         OK(HG_Get_output(call->handle, &out));
@@ -121,19 +128,19 @@ static bool once(int round, unsigned timeout_ms)
     ranks_meet(MPI_COMM_WORLD);
     ran = 0;
     MPI_Barrier(MPI_COMM_WORLD); /* from here on sleepers run no callbacks */
-    if (all.rank == 0)
+    if (all.rank == root)
         is_exact = ask(round, has_sleepers, timeout_ms);
     if (is_asleep)
         asleep_meet();
     else
         ranks_meet(MPI_COMM_WORLD);
-    MPI_Bcast(&is_exact, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&is_exact, 1, MPI_INT, root, MPI_COMM_WORLD);
     ranks_meet(MPI_COMM_WORLD);
     for (int i = 0; i < 100; i++)
         ranks_turn();
     CHECK(is_asleep ? ran == 0 : ran <= 1);
     CHECK(is_asleep || !is_exact || ran == 1);
-    return is_exact || cancels || folds(round);
+    return is_exact || cancels || (folds(round) && !is_above);
 }
 
 int main(int argc, char **argv)
@@ -141,6 +148,9 @@ int main(int argc, char **argv)
     ranks_start(MPI_THREAD_MULTIPLE);
     ranks_open(&all, MPI_COMM_WORLD);
     cancels = argc > 1 && strcmp(argv[1], "cancel") == 0;
+    is_above = argc > 1 && strcmp(argv[1], "above") == 0;
+    if (is_above)
+        root = all.size - 2;
     CHECK(all.size <= 16);
     ids[0] = MERCURY_REGISTER(all.cls, "ask", void, sum_t, ask_serve);
     ids[1] = MERCURY_REGISTER(all.cls, "sum", void, sum_t, ask_serve);

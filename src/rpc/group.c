@@ -28,12 +28,11 @@ struct amg_group_call *amg_group_call_make(hg_context_t *context, hg_id_t id)
     amg_list_init(&call->ups);
     call->groups = groups;
     call->context = context;
-    call->id = id;
-    call->to_context = context->id;
     call->limit_ns = AMG_CONTEXT_NEVER;
     call->is_busy = true;
     call->own.info.hg_class = context->cls;
     call->own.info.context = context;
+    call->own.info.context_id = context->id;
     call->own.info.id = id;
     call->own.is_group = true;
     amg_refs_set(&call->own.refs, 1); /* procs of a reduction may see it */
@@ -242,8 +241,8 @@ static hg_return_t edge_make(struct amg_group_call *call,
     if (rc != HG_SUCCESS)
         goto drop_handle;
     handle->rpc = &call->groups->edge;
-    handle->info.id = call->id;
-    handle->info.context_id = call->to_context;
+    handle->info.id = call->own.info.id;
+    handle->info.context_id = call->own.info.context_id;
     handle->info.addr = &handle->addr;
     handle->is_group = true;
     handle->arg = edge;
@@ -333,8 +332,8 @@ static void parts_ask(
     struct amg_tree_walk walk =
         is_retry ? amg_tree_walk_begin(
                        tree, part, amg_tree_rank(tree, part.first), part.first)
-                 : amg_tree_walk_begin(
-                       tree, part, call->context->cls->job.rank, call->self);
+                 : amg_tree_walk_begin(tree, part, call->context->cls->job.rank,
+                       call->own_edge.part.first);
     struct amg_tree_part child;
     bool has_child = amg_tree_walk_next(tree, &walk, &child);
 
@@ -381,13 +380,13 @@ static void own_start(struct amg_group_call *call)
 {
     struct hg_handle *own = &call->own;
     hg_context_t *context =
-        amg_class_context(call->context->cls, call->to_context);
+        amg_class_context(call->context->cls, own->info.context_id);
     hg_return_t rc = HG_NOENTRY;
 
     own->op.step = own_step;
     amg_group_call_ref(call);
     /* At the root the handler runs in the context that all ranks are to use. */
-    if (context != NULL && context->id == call->to_context) {
+    if (context != NULL && context->id == own->info.context_id) {
         own->info.context = context;
         rc = amg_addr_init_rank(context->cls, call->trailer.root, &own->addr);
     }
@@ -408,7 +407,6 @@ void amg_group_call_place(struct amg_group_call *call,
 {
     call->state.tree = *tree;
     call->state.part = part;
-    call->self = self;
     call->own_edge = (struct amg_group_edge){.call = call,
         .part = {self, 1},
         .handle = &call->own,
@@ -418,7 +416,7 @@ void amg_group_call_place(struct amg_group_call *call,
 void amg_group_call_begin(struct amg_group_call *call)
 {
     parts_ask(call, call->state.part, false);
-    if (call->self != AMG_TREE_NOWHERE)
+    if (call->own_edge.part.first != AMG_TREE_NOWHERE)
         own_start(call);
     amg_lock_lock(&call->lock);
     call->is_busy = false;
@@ -432,8 +430,8 @@ static uint64_t grace_ns(const struct amg_group_call *call)
     const struct amg_group_state *state = &call->state;
     unsigned height = amg_tree_height(&state->tree, state->part);
 
-    if (call->self != state->part.first) /* a root above the leaders */
-        height++;
+    if (call->own_edge.part.first != state->part.first)
+        height++; /* a root above the leaders */
     return amg_clock_deadline_ns(height * AMALGAM_GROUP_GRACE_MS);
 }
 

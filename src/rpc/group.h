@@ -98,8 +98,7 @@ struct amalgam_group {
     hg_class_t *cls; /* NULL: AMALGAM_GROUP_ALL */
     atomic_int refs; /* the program's, and one of each call under way */
     uint32_t count;
-    uint32_t *ranks; /* of `tree`, or NULL */
-    struct amg_tree tree;
+    struct amg_tree tree; /* owns its ranks */
 };
 
 /* A reduction of an RPC. */
@@ -148,19 +147,18 @@ struct amg_group_call {
     struct amg_groups *groups;
     hg_context_t *context;
     void (*end)(struct amg_group_call *call); /* runs once, without a lock */
-    hg_id_t id;
     struct amg_group_trailer trailer; /* of the requests to children, but for
                                        * the part */
-    uint32_t self; /* position of this rank, or AMG_TREE_NOWHERE */
-    uint8_t to_context;
-    struct hg_handle *user; /* at the root: the program's handle */
+    struct hg_handle *user;           /* at the root: the program's handle */
     struct amalgam_group *group;
     amalgam_gather_cb_t each;
     struct amg_args block; /* the input; may lie in a request of a parent */
     uint64_t short_block[AMG_SHORT_LEN / sizeof(uint64_t)];
-    struct hg_handle own; /* the origin that the own handler answers to */
-    struct amg_group_edge own_edge;
-    struct amg_cq_entry entry; /* folds, or gives outputs */
+    struct hg_handle own; /* the origin that the own handler answers to; its
+                           * `info` has the RPC and the context of all ranks */
+    struct amg_group_edge own_edge; /* its part: the position of this rank, or
+                                     * AMG_TREE_NOWHERE */
+    struct amg_cq_entry entry;      /* folds, or gives outputs */
     /* Under groups->lock: */
     struct amg_link link;      /* groups->open, or a floor's list */
     struct amg_link under_way; /* groups->under_way, until it has answered */

@@ -19,7 +19,7 @@ static void fold_fail(struct amg_group_call *call, hg_return_t ret)
 {
     AMG_LOG_ERROR("rpc",
         "outputs of RPC id 0x%llx from a group cannot be folded: %s",
-        (unsigned long long)call->id, HG_Error_to_string(ret));
+        (unsigned long long)call->own.info.id, HG_Error_to_string(ret));
     amg_lock_lock(&call->lock);
     if (call->state.ret == HG_SUCCESS)
         call->state.ret = ret;
@@ -107,7 +107,7 @@ static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
     if (handle == NULL)
         return HG_NOMEM;
     handle->rpc = call->user->rpc;
-    handle->info.id = call->id;
+    handle->info.id = call->own.info.id;
     handle->info.addr = HG_ADDR_NULL;
     handle->out.data = data;
     handle->out.len = len;
@@ -132,7 +132,7 @@ static hg_return_t output_give(struct amg_group_call *call,
 
     if (edge == &call->own_edge)
         return rank_give(
-            call, call->self, at, (uint32_t)output->len, HG_SUCCESS);
+            call, edge->part.first, at, (uint32_t)output->len, HG_SUCCESS);
     for (; at < end; at += sizeof(piece) + len) {
         hg_return_t rc = HG_PROTOCOL_ERROR;
 
@@ -174,7 +174,7 @@ static hg_return_t sum_append(
 static hg_return_t output_gather(struct amg_group_call *call,
     const struct amg_group_edge *edge, const struct amg_args *output)
 {
-    struct amg_group_piece piece = {call->self, (uint32_t)output->len};
+    struct amg_group_piece piece = {edge->part.first, (uint32_t)output->len};
     hg_return_t rc = HG_SUCCESS;
 
     if (edge == &call->own_edge)
@@ -235,7 +235,7 @@ void amg_group_fold_run(struct amg_cq_entry *entry)
     bool encodes = false;
 
     if (call->own.rpc == NULL) /* kept, as a deregistration may follow */
-        call->own.rpc = amg_rpc_find(call->context->cls, call->id);
+        call->own.rpc = amg_rpc_find(call->context->cls, call->own.info.id);
     while ((edge = news_take(call, &encodes)) != NULL || encodes) {
         if (encodes)
             sum_encode(call);

@@ -13,29 +13,26 @@
 
 struct amalgam_group amalgam_group_all;
 
-/* Describes the ranks by base and stride if they are at equal distances. */
-static void group_pack(struct amalgam_group *group)
+/* Gives `ranks` to the tree, or frees them and describes them by base and
+ * stride if they are at equal distances. */
+static void ranks_pack(struct amg_tree *tree, uint32_t *ranks, uint32_t count)
 {
-    uint32_t *ranks = group->ranks;
-    struct amg_tree *tree = &group->tree;
-
-    tree->base = group->count > 0 ? ranks[0] : 0;
-    tree->stride = group->count > 1 ? ranks[1] - ranks[0] : 1;
-    for (uint32_t i = 1; i < group->count; i++)
+    tree->base = count > 0 ? ranks[0] : 0;
+    tree->stride = count > 1 ? ranks[1] - ranks[0] : 1;
+    for (uint32_t i = 1; i < count; i++)
         if (ranks[i] - ranks[i - 1] != tree->stride) {
             tree->ranks = ranks;
             return;
         }
-    amg_mem_free(group->ranks);
-    group->ranks = NULL;
+    amg_mem_free(ranks);
 }
 
 /* Copies and sorts the ranks. False: a rank is not of the class, or stands
  * there twice; logged. */
 static bool ranks_take(
-    struct amalgam_group *group, const int *ranks, uint32_t size)
+    uint32_t *taken, const int *ranks, uint32_t count, uint32_t size)
 {
-    for (uint32_t i = 0; i < group->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (ranks[i] < 0 || (uint32_t)ranks[i] >= size) {
             AMG_LOG_ERROR("rpc",
                 "amalgam_group_create_ranks(): rank %d at place %u is not "
@@ -43,14 +40,14 @@ static bool ranks_take(
                 ranks[i], i, size - 1);
             return false;
         }
-        group->ranks[i] = (uint32_t)ranks[i];
+        taken[i] = (uint32_t)ranks[i];
     }
-    qsort(group->ranks, group->count, sizeof(*group->ranks), amg_group_compare);
-    for (uint32_t i = 1; i < group->count; i++)
-        if (group->ranks[i] == group->ranks[i - 1]) {
+    qsort(taken, count, sizeof(*taken), amg_group_compare);
+    for (uint32_t i = 1; i < count; i++)
+        if (taken[i] == taken[i - 1]) {
             AMG_LOG_ERROR("rpc",
                 "amalgam_group_create_ranks(): rank %u stands there twice",
-                group->ranks[i]);
+                taken[i]);
             return false;
         }
     return true;
@@ -60,6 +57,7 @@ hg_return_t amalgam_group_create_ranks(hg_class_t *hg_class, const int *ranks,
     size_t count, amalgam_group_t *group)
 {
     struct amalgam_group *made = NULL;
+    uint32_t *taken = NULL;
     hg_return_t rc = HG_NOMEM;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(group) ||
@@ -76,10 +74,8 @@ hg_return_t amalgam_group_create_ranks(hg_class_t *hg_class, const int *ranks,
             hg_class->job.size))
         return HG_INVALID_ARG;
     made = amg_mem_zalloc(sizeof(*made));
-    if (made == NULL)
-        return HG_NOMEM;
-    made->ranks = amg_mem_alloc((count + 1) * sizeof(*made->ranks));
-    if (made->ranks == NULL)
+    taken = amg_mem_alloc((count + 1) * sizeof(*taken));
+    if (made == NULL || taken == NULL)
         goto free_made;
     made->cls = hg_class;
     made->count = (uint32_t)count;
@@ -87,15 +83,14 @@ hg_return_t amalgam_group_create_ranks(hg_class_t *hg_class, const int *ranks,
     made->tree.width = AMG_GROUP_WIDTH;
     atomic_init(&made->refs, 1);
     rc = HG_INVALID_ARG;
-    if (!ranks_take(made, ranks, hg_class->job.size))
-        goto free_ranks;
-    group_pack(made);
+    if (!ranks_take(taken, ranks, made->count, hg_class->job.size))
+        goto free_made;
+    ranks_pack(&made->tree, taken, made->count);
     *group = made;
     return HG_SUCCESS;
 
-free_ranks:
-    amg_mem_free(made->ranks);
 free_made:
+    amg_mem_free(taken);
     amg_mem_free(made);
     return rc;
 }
@@ -106,7 +101,7 @@ hg_return_t amalgam_group_free(amalgam_group_t group)
         return HG_SUCCESS;
     if (atomic_fetch_sub_explicit(&group->refs, 1, memory_order_acq_rel) > 1)
         return HG_SUCCESS;
-    amg_mem_free(group->ranks);
+    amg_mem_free((void *)(uintptr_t)group->tree.ranks);
     amg_mem_free(group);
     return HG_SUCCESS;
 }
@@ -319,7 +314,7 @@ static void call_fill(struct amg_group_call *call,
         .stride = 1, .node_size = job->node_size, .width = AMG_GROUP_WIDTH};
 
     call->end = root_end;
-    call->to_context = handle->info.context_id;
+    call->own.info.context_id = handle->info.context_id;
     call->each = each;
     if (!is_all) {
         tree = group->tree;

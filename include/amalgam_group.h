@@ -220,7 +220,10 @@ HG_PUBLIC hg_return_t amalgam_forward_group_timed(hg_handle_t handle,
  * Owns:      as amalgam_forward_group().
  * Errors:    HG_INVALID_ARG  also if each is NULL
  *            and those of amalgam_forward_group(). Without memory for a handle
- *            `each` does not run for that rank, which is logged.
+ *            `each` does not run for that rank, or for the later ranks of its
+ *            branch, which is logged. `each` may run twice for a rank that has
+ *            answered, the second time with HG_NOMEM, where there is no memory
+ *            for the names of all failed ranks; see amalgam_group_failed().
  * Threads:   any thread, one at a time per handle; never blocks.
  * Undefined: nothing.
  * Source:    ours.
@@ -237,9 +240,12 @@ HG_PUBLIC hg_return_t amalgam_forward_gather(hg_handle_t handle,
  * (the handler has ended without an answer, the call was cancelled before the
  * answer, or the rank or a rank above it has closed its context), HG_TIMEOUT
  * (no answer within the time), HG_OVERFLOW (the input is longer than a message,
- * and the class was opened with no_overflow), and HG_NOMEM, HG_NA_ERROR,
+ * and the class was opened with no_overflow), HG_OPNOTSUPPORTED (the rank had to
+ * fold outputs, and has no reduction), and HG_NOMEM, HG_NA_ERROR,
  * HG_PROTOCOL_ERROR and HG_CHECKSUM_ERROR as of HG_Forward(). The handler of a
- * rank that has failed may have run.
+ * rank that has failed may have run. Where a rank has no memory for the names of
+ * all that have failed below it, all ranks of its branch are named with
+ * HG_NOMEM, also those that have answered.
  *
  * @param handle  [in]   from the callback of the call on
  * @param count   [out]  number of ranks; 0 if all have answered

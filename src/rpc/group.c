@@ -223,8 +223,8 @@ static void edge_run(struct amg_cq_entry *entry)
     amg_group_call_unref(call);
 }
 
-/* Makes an edge to the first member of a part. HG_NOMEM; else the rank has no
- * address. */
+/* Makes an edge to the first member of a part. HG_NOMEM, or why that rank has
+ * no address. */
 static hg_return_t edge_make(struct amg_group_call *call,
     struct amg_tree_part part, struct amg_group_edge **ret_edge)
 {
@@ -285,8 +285,8 @@ static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
     amg_handle_unref(handle);
 }
 
-/* Asks the first member of a part, or names its members if the call is settled
- * or there is no memory. */
+/* Asks the first member of a part, or names the members of the part if the call
+ * is settled, there is no memory, or the first member has no address. */
 static void part_ask(
     struct amg_group_call *call, struct amg_tree_part part, bool is_retry)
 {

@@ -135,7 +135,8 @@ struct amg_group_call {
     struct amg_list
         news;            /* edges whose outputs are not used yet, by position */
     hg_return_t settled; /* no further rank is asked; HG_SUCCESS: not so */
-    hg_return_t unfolded; /* below the root: the answer is this code alone */
+    hg_return_t unfolded; /* why outputs could not be used. Below the root: the
+                           * answer is this code alone */
     bool is_ended;        /* the answer is due, or the callback is queued */
     bool is_busy;        /* a thread begins it or folds, or `entry` is queued */
     bool is_ordered;     /* outputs are folded after all have come */

@@ -103,9 +103,16 @@ static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
     void *data, uint32_t len, hg_return_t ret)
 {
     struct hg_handle *handle = amg_handle_create(call->context, false);
+    uint32_t rank = amg_tree_rank(&call->state.tree, position);
 
-    if (handle == NULL)
+    if (handle == NULL) {
+        AMG_LOG_ERROR("rpc",
+            "no memory to give the result (%s) of rank %u, of a call of RPC id "
+            "0x%llx to a group, to the program",
+            HG_Error_to_string(ret), rank,
+            (unsigned long long)call->own.info.id);
         return HG_NOMEM;
+    }
     handle->rpc = call->user->rpc;
     handle->info.id = call->own.info.id;
     handle->info.addr = HG_ADDR_NULL;
@@ -115,8 +122,7 @@ static hg_return_t rank_give(struct amg_group_call *call, uint32_t position,
     amg_handle_move_state(handle, AMG_HANDLE_IDLE, AMG_HANDLE_POSTED);
     amg_handle_move_state(handle, AMG_HANDLE_POSTED, AMG_HANDLE_READY);
     amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
-    call->each(handle, (int)amg_tree_rank(&call->state.tree, position), ret,
-        call->user->arg);
+    call->each(handle, (int)rank, ret, call->user->arg);
     amg_handle_unref(handle);
     return HG_SUCCESS;
 }

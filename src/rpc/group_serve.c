@@ -231,8 +231,9 @@ static void call_fill(struct amg_group_call *call, const struct hg_handle *up,
         (struct amg_tree_part){trailer->first, trailer->count}, trailer->first);
 }
 
-/* Moves the room of a long request to a call, whose own handler frees that
- * room; or frees the room. */
+/* Moves the room of a long request that was pulled to a call, whose own handler
+ * frees that room. The room is freed at once if there is no call, or if the
+ * request came long in one message. */
 static void room_move(struct hg_handle *up, struct amg_group_call *call)
 {
     if (up->is_long && up->arrival->is_long) {

@@ -147,8 +147,8 @@ struct hg_handle {
                           * `arrival` counts handles that use the message, and
                           * kept[1] is its route */
     bool has_reply;      /* origin: op.data must be released */
-    bool is_group;       /* of an edge, or `own`, of a call to a group; cleared
-                          * before the handle is dropped */
+    bool is_group; /* of an edge, at origin and target, or `own`, of a call
+                    * to a group; cleared before the handle is dropped */
     /* Set by HG_Cancel(), read by steps of operations. A mere flag: relaxed. */
     atomic_bool is_cancelled;
     hg_return_t ret; /* result of the call, or of the answer */

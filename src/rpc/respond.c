@@ -495,7 +495,9 @@ static hg_return_t looped_encode(struct hg_handle *handle, void *out_struct)
     struct amg_message *message = &encoding.message;
     hg_return_t rc = HG_SUCCESS;
 
-    if (origin->is_group) /* the address is that of the call's root */
+    /* Not by amg_rpc_encode(), whose buffers are those of the peer at
+     * handle->addr: here that peer is the root of the call. */
+    if (origin->is_group)
         return amg_rpc_encode_apart(handle, handle->rpc->out_proc, out_struct,
             &origin->out, origin->looped.short_args);
     rc = amg_rpc_encode(&encoding, handle, true, out_struct, true);

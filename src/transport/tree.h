@@ -78,7 +78,8 @@ struct amg_tree_part amg_tree_find(const struct amg_tree *tree,
     struct amg_tree_part part, uint32_t position, uint32_t *ret_parent);
 
 /* The most messages, one after the other, from the leader of a part to another
- * member; fewer are enough if ranks are missing in the part. */
+ * member; fewer are enough if ranks are missing in the part. A root that does
+ * not lead the part may need one message more. */
 unsigned amg_tree_height(
     const struct amg_tree *tree, struct amg_tree_part part);
 

@@ -117,9 +117,15 @@ bool amg_begin_blocks(hg_context_t *context, hg_id_t id)
     return is_blocked;
 }
 
-/* Keeps a request for an unknown RPC, unless no later registration is awaited,
- * or a request behind a kept one. False: the request may begin now. */
-static bool early_keep(struct hg_handle *handle)
+/* May the program still register RPCs before it makes progress? */
+static bool rpcs_may_come(const hg_context_t *context)
+{
+    return amg_role.is_library_thread && !amg_context_is_ready(context);
+}
+
+/* Keeps a request for an unknown RPC, if its registration `may_come`, or a
+ * request behind a kept one. False: the request may begin now. */
+static bool early_keep(struct hg_handle *handle, bool may_come)
 {
     hg_context_t *context = handle->info.context;
     struct amg_rpc_context *rpc = context->rpc;
@@ -127,9 +133,7 @@ static bool early_keep(struct hg_handle *handle)
     hg_id_t id = handle->info.id;
     bool is_kept = false;
 
-    if (is_unknown
-            ? !amg_role.is_library_thread || amg_context_is_ready(context)
-            : !amg_order_has_lines(context))
+    if (is_unknown ? !may_come : !amg_order_has_lines(context))
         return false;
     amg_lock_lock(&rpc->lock);
     is_kept = is_unknown || early_blocks_locked(rpc, id);
@@ -159,7 +163,7 @@ void amg_begin_look(hg_context_t *context)
 {
     bool is_empty = false;
 
-    if (!amg_role.is_library_thread || amg_context_is_ready(context)) {
+    if (!rpcs_may_come(context)) {
         amg_begin_kept(context, true);
         return;
     }
@@ -209,9 +213,14 @@ void amg_serve_run_counted(struct amg_cq_entry *entry)
 /* Finds the RPC of a valid request, and queues, pulls, keeps or refuses it. */
 static void begin_known(struct hg_handle *handle)
 {
+    /* Asked first: the program may register the RPC after the look-up, and then
+     * make progress. */
+    bool may_come = handle->rpc == NULL && rpcs_may_come(handle->info.context);
+
     if (handle->rpc == NULL)
         handle->rpc = amg_rpc_find(handle->info.hg_class, handle->info.id);
-    if (!early_keep(handle))
+    AMG_TEST_POINT("begin.looked_up");
+    if (!early_keep(handle, may_come))
         begin_found(handle);
 }
 

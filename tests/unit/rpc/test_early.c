@@ -181,6 +181,32 @@ static void test_early_is_not_overtaken(void **state)
     assert_int_equal(atomic_load(&context->gates), 0);
 }
 
+/* The program registers the RPC, and makes progress. */
+static void register_at_point(const char *name)
+{
+    if (strcmp(name, "begin.looked_up") != 0)
+        return;
+    amg_test_point_set(NULL);
+    assert_int_equal(HG_Register(cls, ID, NULL, NULL, serve), HG_SUCCESS);
+    atomic_fetch_add(&context->turns, 1);
+}
+
+static void test_early_is_served_if_registered_after_the_look_up(void **state)
+{
+    struct origin origin;
+
+    (void)state;
+#ifndef AMG_TEST_POINTS
+    skip();
+#endif
+    amg_test_point_set(register_at_point);
+    ask(&origin, ID);
+    look();
+    drive();
+    assert_int_equal(answer(&origin), HG_SUCCESS);
+    assert_int_equal(served, 1);
+}
+
 static void test_early_is_refused_when_the_program_makes_progress(void **state)
 {
     struct origin origin;
@@ -322,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_early_is_served_when_registered),
         UNIT_TEST(test_early_is_not_overtaken),
+        UNIT_TEST(test_early_is_served_if_registered_after_the_look_up),
         UNIT_TEST(test_early_is_refused_when_the_program_makes_progress),
         UNIT_TEST(test_early_is_refused_when_the_program_triggers),
         UNIT_TEST(test_early_does_not_keep_a_context_open),

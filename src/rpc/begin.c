@@ -93,13 +93,14 @@ void amg_begin_kept(hg_context_t *context, bool is_over)
     amg_lock_unlock(&rpc->lock);
 }
 
-/* Must a request for this RPC, which is registered, wait behind kept ones? */
+/* Must a request for this RPC (0: any), which is registered, wait behind kept
+ * ones? */
 static bool early_blocks_locked(const struct amg_rpc_context *rpc, hg_id_t id)
 {
     const struct amg_link *link = amg_list_first(&rpc->early);
 
     AMG_ASSERT_HELD(&rpc->lock);
-    while (link != NULL &&
+    while (link != NULL && id != 0 &&
            amg_container_of(link, const struct hg_handle, link)->info.id != id)
         link = amg_list_next(&rpc->early, link);
     return link != NULL || rpc->early_is_moving;

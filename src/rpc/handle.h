@@ -528,7 +528,8 @@ void amg_begin_long(struct hg_handle *handle);
 void amg_begin_kept(hg_context_t *context, bool is_over);
 void amg_begin_registered(hg_class_t *cls);
 void amg_begin_look(hg_context_t *context);
-/* Must requests for a registered RPC go by amg_begin(), as others are kept? */
+/* Must requests for a registered RPC (0: any, as of calls through leaders) go
+ * by amg_begin(), as others are kept? */
 bool amg_begin_blocks(hg_context_t *context, hg_id_t id);
 
 /* Handles a request that arrived: `arrived` of struct amg_context_ops. */

@@ -167,8 +167,7 @@ bool amg_relay_take(hg_context_t *context, unsigned route,
     while ((call = call_next(arrival, &at, &kind)) != NULL) {
         const struct amg_rpc *found = amg_rpc_find(context->cls, call->id);
 
-        if (found == NULL || found->oneway == NULL ||
-            amg_begin_blocks(context, call->id))
+        if (found == NULL || found->oneway == NULL)
             *ret_rpc = NULL;
     }
     return false;

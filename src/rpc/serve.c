@@ -578,14 +578,15 @@ static AMG_INLINE void serve_several(hg_context_t *context, unsigned route,
     else if (amg_relay_take(context, route, arrival, &rpc))
         return;
     if (rpc != NULL && rpc->oneway != NULL &&
-        (is_relayed || !amg_begin_blocks(context, rpc->id)))
+        !amg_begin_blocks(context, rpc->id))
         amg_order_queue(context, arrival->from, arrival->origin_context,
             waiting_make(context, route, rpc, arrival,
                 amg_context_run_of(context) == amg_serve_run
                     ? several_run
                     : several_run_counted));
     else
-        records_serve(context, route, arrival, rpc, count, is_relayed);
+        records_serve(context, route, arrival, is_relayed ? NULL : rpc, count,
+            is_relayed);
 }
 
 /* Is the arrival a request of records with this flag, or without one? */

@@ -240,11 +240,11 @@ HG_PUBLIC hg_return_t amalgam_forward_gather(hg_handle_t handle,
  * (the handler has ended without an answer, the call was cancelled before the
  * answer, or the rank or a rank above it has closed its context), HG_TIMEOUT
  * (no answer within the time), HG_OVERFLOW (the input is longer than a message,
- * and the class was opened with no_overflow), HG_OPNOTSUPPORTED (the rank had to
- * fold outputs, and has no reduction), and HG_NOMEM, HG_NA_ERROR,
+ * and the class was opened with no_overflow), HG_OPNOTSUPPORTED (the rank had
+ * to fold outputs, and has no reduction), and HG_NOMEM, HG_NA_ERROR,
  * HG_PROTOCOL_ERROR and HG_CHECKSUM_ERROR as of HG_Forward(). The handler of a
- * rank that has failed may have run. Where a rank has no memory for the names of
- * all that have failed below it, all ranks of its branch are named with
+ * rank that has failed may have run. Where a rank has no memory for the names
+ * of all that have failed below it, all ranks of its branch are named with
  * HG_NOMEM, also those that have answered.
  *
  * @param handle  [in]   from the callback of the call on

@@ -99,7 +99,7 @@ struct amg_rpc_context {
     void (*_Atomic run)(struct amg_cq_entry *);
     struct amg_lock relay_lock; /* NOTE(not a leaf): held while calls leave */
     struct amg_list relayed[2]; /* messages to pass on, by kind: relay.c */
-    /* One-way calls with fewer bytes of arguments leave directly; 0: those to
+    /* Bytes of arguments below which one-way calls leave directly; 0: calls to
      * other nodes leave through node leaders. Constant. */
     size_t direct_end;
 };

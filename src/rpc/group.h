@@ -157,7 +157,7 @@ struct amg_group_call {
     uint64_t short_block[AMG_SHORT_LEN / sizeof(uint64_t)];
     struct hg_handle own; /* the origin that the own handler answers to; its
                            * `info` has the RPC and the context of all ranks */
-    struct amg_group_edge own_edge; /* its part: the position of this rank, or
+    struct amg_group_edge own_edge; /* part: the position of this rank, or
                                      * AMG_TREE_NOWHERE */
     struct amg_cq_entry entry;      /* folds, or gives outputs */
     /* Under groups->lock: */

@@ -276,9 +276,9 @@ int main(void)
     MPI_Op_create(compose, 0, &composed);
     ranks_open(&all, MPI_COMM_WORLD);
     for (int kind = 0; kind < KINDS; kind++) {
-        char name[16];
+        char name[24];
 
-        sprintf(name, "fold %d", kind);
+        snprintf(name, sizeof(name), "fold %d", kind);
         ids[kind] = HG_Register_name(
             all.cls, name, hg_proc_ask_t, procs[kind], ask_serve);
     }

@@ -286,7 +286,7 @@ void world_leave_context(struct world *world)
 /* A target that never learns that its long answer was pulled, because there was
  * no memory for the acknowledgement, keeps the answer until its context ends:
  * then the callback of the answer is queued, and wants HG_Trigger(). */
-static void context_close(const struct world *world, hg_context_t *context)
+static void context_close(struct world *world, hg_context_t *context)
 {
     hg_return_t rc = HG_Context_destroy(context);
 

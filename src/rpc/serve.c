@@ -83,7 +83,8 @@ static bool flags_are_right(
         (flags & AMG_HEADER_ACK) != 0 ||
         ((flags & AMG_HEADER_ONE_WAY) != 0 && (flags & AMG_HEADER_MORE) == 0);
 
-    if ((flags & AMG_HEADER_SEVERAL) != 0) /* serve_other() takes valid ones */
+    if ((flags & AMG_HEADER_SEVERAL) != 0 || /* see serve_other() */
+        ((flags & AMG_HEADER_CONTROL) != 0 && (flags & AMG_HEADER_ACK) == 0))
         return false;
     /* Probe by a target that waits for an ACK: is this process still there? */
     if (flags == AMG_HEADER_ACK && !arrival->is_one_way)
@@ -118,8 +119,7 @@ static void control_take(
 {
     const char *bytes = (const char *)handle->arrival->data + AMG_HEADER_LEN;
 
-    if (handle->arrival->is_one_way && header->user_len == AMG_CONTROL_LEN &&
-        header->id < AMG_CONTROLS)
+    if (header->user_len == AMG_CONTROL_LEN && header->id < AMG_CONTROLS)
         amg_rpc_class_of(handle->info.hg_class)
             ->group_ops->told(
                 handle->info.context, (enum amg_control)header->id, bytes);

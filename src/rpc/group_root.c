@@ -109,19 +109,11 @@ hg_return_t amalgam_group_free(amalgam_group_t group)
 static uint32_t position_of(
     const struct amg_tree *tree, uint32_t count, uint32_t rank)
 {
-    uint32_t low = 0;
-    uint32_t high = count;
+    uint32_t at =
+        amg_tree_count_below(tree, (struct amg_tree_part){0, count}, rank);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (amg_tree_rank(tree, middle) < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && amg_tree_rank(tree, low) == rank ? low
-                                                           : AMG_TREE_NOWHERE;
+    return at < count && amg_tree_rank(tree, at) == rank ? at
+                                                         : AMG_TREE_NOWHERE;
 }
 
 /* Runs in HG_Trigger() when the call has ended. */

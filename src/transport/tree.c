@@ -18,9 +18,8 @@ static uint32_t node_of(const struct amg_tree *tree, uint32_t rank)
     return tree->node_size == 0 ? 0 : rank / tree->node_size;
 }
 
-/* How many members of a part are on nodes up to `node`. */
-static uint32_t count_upto(
-    const struct amg_tree *tree, struct amg_tree_part part, uint32_t node)
+uint32_t amg_tree_count_below(
+    const struct amg_tree *tree, struct amg_tree_part part, uint32_t rank)
 {
     uint32_t low = 0;
     uint32_t high = part.count;
@@ -28,7 +27,7 @@ static uint32_t count_upto(
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
 
-        if (node_of(tree, amg_tree_rank(tree, part.first + middle)) <= node)
+        if (amg_tree_rank(tree, part.first + middle) < rank)
             low = middle + 1;
         else
             high = middle;
@@ -75,7 +74,8 @@ static bool next_node(const struct amg_tree *tree, struct amg_tree_walk *walk,
 {
     while (walk->low < walk->high) {
         uint32_t middle = walk->low + (walk->high - walk->low) / 2;
-        uint32_t lower = count_upto(tree, walk->rest, middle);
+        uint32_t lower = amg_tree_count_below(
+            tree, walk->rest, (middle + 1) * tree->node_size);
         struct amg_tree_part part;
 
         if (walk->home <= middle) {

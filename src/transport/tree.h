@@ -63,6 +63,10 @@ struct amg_tree_walk {
 
 uint32_t amg_tree_rank(const struct amg_tree *tree, uint32_t position);
 
+/* How many members of a part have ranks below `rank`. */
+uint32_t amg_tree_count_below(
+    const struct amg_tree *tree, struct amg_tree_part part, uint32_t rank);
+
 /* Begins the walk over the children of `rank`, which passes a message on to
  * `part`. `self` is its position, or AMG_TREE_NOWHERE. */
 struct amg_tree_walk amg_tree_walk_begin(const struct amg_tree *tree,

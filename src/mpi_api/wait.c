@@ -127,6 +127,17 @@ static void comm_serve_turn(
     }
 }
 
+/* comm_serve_turn(), at least once. False: the deadline has passed. */
+static bool serve_until(struct serve *serve, uint64_t deadline_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (now_ns >= deadline_ns && serve->quiet_since_ns != 0)
+        return false;
+    comm_serve_turn(serve, now_ns, deadline_ns);
+    return true;
+}
+
 /* Tests the request. HG_AGAIN: not ended yet. HG_NA_ERROR: failed, logged. */
 static hg_return_t request_test(
     const struct amg_domain *domain, MPI_Request *request, MPI_Status *status)
@@ -196,7 +207,6 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     const struct amg_domain *domain = NULL;
     struct serve serve = {.cls = hg_class};
     uint64_t deadline_ns = 0;
-    uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request))
@@ -205,12 +215,9 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
     deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    while ((rc = request_test(domain, request, status)) == HG_AGAIN) {
-        now_ns = amg_clock_ns();
-        if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
+    while ((rc = request_test(domain, request, status)) == HG_AGAIN)
+        if (!serve_until(&serve, deadline_ns))
             return HG_TIMEOUT;
-        comm_serve_turn(&serve, now_ns, deadline_ns);
-    }
     return rc;
 }
 
@@ -269,7 +276,6 @@ hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
 {
     struct serve serve = {.cls = hg_class};
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    uint64_t now_ns = 0;
     hg_return_t rc = HG_SUCCESS;
 
     if (!AMG_CLASS_OK(hg_class))
@@ -280,11 +286,8 @@ hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
             "end the quiescence would wait");
         return HG_OPNOTSUPPORTED;
     }
-    while ((rc = amg_quiet_enter(hg_class, NULL, NULL)) == HG_AGAIN) {
-        now_ns = amg_clock_ns();
-        if (now_ns >= deadline_ns && serve.quiet_since_ns != 0)
+    while ((rc = amg_quiet_enter(hg_class, NULL, NULL)) == HG_AGAIN)
+        if (!serve_until(&serve, deadline_ns))
             return HG_TIMEOUT;
-        comm_serve_turn(&serve, now_ns, deadline_ns);
-    }
     return rc;
 }

@@ -259,6 +259,17 @@ put_edge:
     return rc;
 }
 
+/* The code that the call was settled with, or HG_SUCCESS. */
+static hg_return_t settled_of(struct amg_group_call *call)
+{
+    hg_return_t settled = HG_SUCCESS;
+
+    amg_lock_lock(&call->lock);
+    settled = call->settled;
+    amg_lock_unlock(&call->lock);
+    return settled;
+}
+
 /* The call is settled: tells the rank of an edge, and ends the edge with
  * `gives_up`, or if that rank has no children. */
 static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
@@ -293,7 +304,6 @@ static void part_ask(
     struct amg_group_edge *edge = NULL;
     struct edge_input input = {.call = call, .trailer = call->trailer};
     hg_return_t rc = edge_make(call, part, &edge);
-    bool is_settled = false;
 
     input.trailer.first = part.first;
     input.trailer.count = part.count;
@@ -318,10 +328,8 @@ static void part_ask(
         amg_group_call_unref(call);
         return;
     }
-    amg_lock_lock(&call->lock);
-    is_settled = call->settled != HG_SUCCESS;
-    amg_lock_unlock(&call->lock);
-    if (is_settled) /* perhaps before there was a call to cancel */
+    if (settled_of(call) !=
+        HG_SUCCESS) /* perhaps before there was a call to cancel */
         edge_settle(edge, true, true);
 }
 
@@ -338,11 +346,11 @@ static void parts_ask(
     bool has_child = amg_tree_walk_next(tree, &walk, &child);
 
     while (has_child) {
-        struct amg_tree_part part = child;
+        struct amg_tree_part asked = child;
 
         /* First: part_ask() may end the call, whose end frees the ranks. */
         has_child = amg_tree_walk_next(tree, &walk, &child);
-        part_ask(call, part, is_retry);
+        part_ask(call, asked, is_retry);
     }
 }
 
@@ -365,11 +373,8 @@ static void own_run(struct amg_cq_entry *entry)
     struct hg_handle *handle = amg_container_of(entry, struct hg_handle, entry);
     struct amg_group_call *call =
         amg_container_of(handle->looped.origin, struct amg_group_call, own);
-    hg_return_t settled = HG_SUCCESS;
+    hg_return_t settled = settled_of(call);
 
-    amg_lock_lock(&call->lock);
-    settled = call->settled;
-    amg_lock_unlock(&call->lock);
     if (settled == HG_SUCCESS)
         amg_serve_run_counted(entry);
     else
@@ -510,27 +515,12 @@ void amg_group_look(hg_context_t *context, uint64_t now_ns)
     uint64_t next_ns = 0;
 
     while ((call = late_take(context, now_ns, &next_ns)) != NULL) {
-        hg_return_t settled = HG_SUCCESS;
-
-        amg_lock_lock(&call->lock);
-        settled = call->settled;
-        amg_lock_unlock(&call->lock);
         amg_group_call_settle(call, is_end ? HG_CANCELED : HG_TIMEOUT,
-            is_end || settled != HG_SUCCESS);
+            is_end || settled_of(call) != HG_SUCCESS);
         amg_group_call_unref(call);
     }
     amg_context_look_at(context, next_ns);
     amg_quiet_look(context, now_ns);
-}
-
-bool amg_group_is_due_locked(const struct amg_group_call *call)
-{
-    bool is_over = amg_group_state_is_over(&call->state);
-
-    AMG_ASSERT_HELD(&call->lock);
-    return (!amg_list_is_empty(&call->news) &&
-               (!call->is_ordered || is_over)) ||
-           (call->sum_struct != NULL && is_over);
 }
 
 static void fold_queue(struct amg_group_call *call)

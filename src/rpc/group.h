@@ -45,6 +45,7 @@
 #define AMG_RPC_GROUP_H
 
 #include "amalgam_group.h"
+#include "base/assert.h"
 #include "rpc/group_state.h"
 #include "rpc/handle.h"
 #include "core/context.h"
@@ -244,7 +245,15 @@ void amg_group_call_settle(
     struct amg_group_call *call, hg_return_t ret, bool gives_up);
 
 /* Is there an output to use, or must the folded one be encoded? */
-bool amg_group_is_due_locked(const struct amg_group_call *call);
+static inline bool amg_group_is_due_locked(const struct amg_group_call *call)
+{
+    bool is_over = amg_group_state_is_over(&call->state);
+
+    AMG_ASSERT_HELD(&call->lock);
+    return (!amg_list_is_empty(&call->news) &&
+               (!call->is_ordered || is_over)) ||
+           (call->sum_struct != NULL && is_over);
+}
 
 /* group_fold.c: the outputs. */
 

@@ -10,7 +10,19 @@
  * A count may include spare references, which no user holds yet. Only one
  * thread at a time may begin operations on such an object. This thread takes a
  * spare reference for each operation, by a plain store; the operation drops it
- * like any other. A thread that adds spare references holds a reference. */
+ * like any other. A thread that adds spare references holds a reference.
+ *
+ * Count and spare are two words, so a thread that drops a reference reads the
+ * count, then the spare, and then exchanges the count if it is as it was read.
+ * Afterwards the object may be another one in the same memory, and is not read.
+ *
+ *  - Nothing is destroyed twice: if the words are equal, but for the references
+ *    to drop, nobody else had one when the count was read, to change a word by.
+ *  - Nothing is forgotten: if they differ, and the count is as it was, somebody
+ *    has another reference. To drop that changes the count; to take a spare one
+ *    changes only the spare, but needs another one besides.
+ *
+ * tests/models/refcount.pml is a model of this. */
 #ifndef AMG_BASE_REFCOUNT_H
 #define AMG_BASE_REFCOUNT_H
 
@@ -48,37 +60,20 @@ static inline int amg_refs_spare(const atomic_int *spare)
                          : atomic_load_explicit(spare, memory_order_relaxed);
 }
 
-/* Are `count` all references except the spare ones (`spare` may be NULL)? Reads
- * the count before the spare: a spare reference taken meanwhile makes the count
- * too large, so that the answer is no. */
-static inline bool amg_refs_are_last(
-    const atomic_int *refs, int count, const atomic_int *spare)
-{
-    int before = atomic_load_explicit(refs, memory_order_acquire);
-
-    return before == count + amg_refs_spare(spare);
-}
-
-/* amg_refs_unref() for `count` references that are probably not the last. */
-static inline bool amg_refs_unref_shared(
-    atomic_int *refs, int count, const atomic_int *spare)
-{
-    int before = atomic_fetch_sub_explicit(refs, count, memory_order_acq_rel);
-    bool is_last = before == count + amg_refs_spare(spare);
-
-    AMG_ASSERT(before >= count);
-    if (!AMG_LIKELY(!is_last))
-        atomic_store_explicit(refs, 0, memory_order_relaxed);
-    return is_last;
-}
-
 /* Drops `count` references. True: these were the last references, and the
  * caller, which sees all writes of the other holders, destroys the object. */
 static inline bool amg_refs_unref(
     atomic_int *refs, int count, const atomic_int *spare)
 {
-    if (!amg_refs_are_last(refs, count, spare))
-        return amg_refs_unref_shared(refs, count, spare);
+    int before = atomic_load_explicit(refs, memory_order_acquire);
+
+    while (before != count + amg_refs_spare(spare)) {
+        AMG_ASSERT_DEEP(before >= count);
+        AMG_TEST_POINT("refs.unref");
+        if (AMG_LIKELY(atomic_compare_exchange_weak_explicit(refs, &before,
+                before - count, memory_order_acq_rel, memory_order_acquire)))
+            return false;
+    }
     atomic_store_explicit(refs, 0, memory_order_relaxed);
     return true;
 }

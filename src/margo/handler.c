@@ -275,7 +275,7 @@ hg_return_t amalgam_margo_serve(
 
     if (!amg_margo_handle_is_there(handle, __func__) || !AMG_GIVEN(function))
         return HG_INVALID_ARG;
-    rpc = amg_handle_rpc_data(handle);
+    rpc = handle->rpc == NULL ? NULL : handle->rpc->data;
     if (rpc == NULL)
         return serve_gone(handle, HG_NOENTRY);
     data = amg_margo_handle_serve(rpc, handle);

@@ -75,15 +75,6 @@ struct amg_encoding {
 
 extern const struct amg_proc_memory amg_encoding_memory;
 
-/* HG_PROC_BULK_EAGER; 0 in calls to oneself, and with no_bulk_eager. */
-static inline uint8_t amg_encoding_flags(const struct hg_handle *handle)
-{
-    if (amg_addr_is_self(&handle->addr) ||
-        handle->info.hg_class->plan.no_bulk_eager)
-        return 0;
-    return HG_PROC_BULK_EAGER;
-}
-
 static inline bool amg_rpc_is_summed(const struct hg_handle *handle)
 {
     return amg_rpc_class_of(handle->info.hg_class)->checksum_level ==
@@ -159,7 +150,9 @@ static AMG_INLINE hg_return_t amg_rpc_encode(struct amg_encoding *encoding,
         return HG_SUCCESS;
     amg_proc_init(&encoding->proc, handle->info.hg_class, room, cap, HG_ENCODE);
     encoding->proc.handle = handle;
-    encoding->proc.flags = amg_encoding_flags(handle);
+    if (!amg_addr_is_self(&handle->addr) &&
+        !handle->info.hg_class->plan.no_bulk_eager)
+        encoding->proc.flags = HG_PROC_BULK_EAGER;
     encoding->proc.memory = &amg_encoding_memory;
     encoding->proc.is_short = message->buf == NULL;
     encoding->buf = NULL;

@@ -28,9 +28,8 @@ static void forward_run(struct amg_cq_entry *entry)
     amg_handle_move_state(handle, AMG_HANDLE_READY, AMG_HANDLE_DONE);
     if (callback != NULL)
         callback(&info);
-    /* unref_shared, as the program usually holds another reference. */
-    if (!AMG_LIKELY(!amg_refs_unref_shared(&handle->refs, 1, &handle->spare)))
-        amg_handle_end(handle);
+    if (!AMG_LIKELY(!amg_refs_unref(&handle->refs, 1, &handle->spare)))
+        amg_handle_end(handle); /* the program has dropped its reference */
     amg_context_leave(context);
 }
 

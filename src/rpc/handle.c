@@ -104,6 +104,11 @@ void amg_handle_end(struct hg_handle *handle)
         handle_destroy(handle);
 }
 
+void amg_handle_unref(struct hg_handle *handle)
+{
+    amg_handle_drop_some(handle, 1);
+}
+
 /* Defined below, and calls amg_handle_drop() itself. */
 static bool unanswered_drop(struct hg_handle *handle, int share);
 
@@ -207,12 +212,15 @@ hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id)
 
 hg_return_t HG_Destroy(hg_handle_t handle)
 {
+    int refs = 0;
+
     if (handle == HG_HANDLE_NULL)
         return HG_SUCCESS;
     if (!AMG_HANDLE_OK(handle))
         return amg_refusal_end();
+    refs = amg_refs_get(&handle->refs); /* before the spare: refcount.h */
     if (!AMG_LIKELY(!amg_unanswered_is_open(handle) &&
-                    amg_refs_are_last(&handle->refs, 1, &handle->spare)))
+                    refs == 1 + amg_refs_spare(&handle->spare)))
         return amg_handle_drop(handle, 1) ? HG_SUCCESS : HG_INVALID_ARG;
     amg_refs_set(&handle->refs, 0);
     amg_handle_end(handle);
@@ -229,9 +237,15 @@ hg_return_t HG_Ref_incr(hg_handle_t handle)
 
 int32_t HG_Ref_get(hg_handle_t handle)
 {
+    int refs = 0;
+
     if (!AMG_HANDLE_EXISTS(handle))
         return 0;
-    return amg_handle_refs(handle);
+    refs = amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
+    /* In RUNNING the spare reference of the answer counts as used. */
+    return amg_handle_state(handle) == AMG_HANDLE_RUNNING
+               ? refs
+               : refs - amg_refs_spare(&handle->spare);
 }
 
 const struct hg_info *HG_Get_info(hg_handle_t handle)

@@ -228,17 +228,6 @@ enum { AMG_HANDLE_GOT = (1 << 20) + 1 };
 /* Spare references added at a time. */
 enum { AMG_HANDLE_SPARE = 1 << 16 };
 
-/* Number of references in use. In RUNNING the spare reference of the answer
- * counts as used. */
-static inline int amg_handle_refs(const struct hg_handle *handle)
-{
-    int refs = amg_refs_get(&handle->refs) & (AMG_HANDLE_GOT - 2);
-
-    return amg_handle_state(handle) == AMG_HANDLE_RUNNING
-               ? refs
-               : refs - amg_refs_spare(&handle->spare);
-}
-
 /* Checks a handle passed in by the program. */
 #define AMG_HANDLE_OK(handle)                                                  \
     AMG_OURS((handle) != HG_HANDLE_NULL &&                                     \
@@ -261,10 +250,8 @@ static inline void amg_handle_drop_some(struct hg_handle *handle, int share)
     if (amg_refs_unref(&handle->refs, share, &handle->spare))
         amg_handle_end(handle);
 }
-static inline void amg_handle_unref(struct hg_handle *handle)
-{
-    amg_handle_drop_some(handle, 1);
-}
+/* Drops one reference: on paths of errors, or where it is seldom the last. */
+void amg_handle_unref(struct hg_handle *handle);
 /* Drops a reference of the program: `share` is 1 or AMG_HANDLE_GOT; the call
  * may still be unanswered. False: the program has no such reference. */
 bool amg_handle_drop(struct hg_handle *handle, int share);
@@ -281,13 +268,6 @@ static inline struct amg_args *amg_handle_args(
     struct hg_handle *handle, bool is_input)
 {
     return is_input ? &handle->in : &handle->out;
-}
-
-/* Data of the RPC of a request that has come in; NULL: the RPC has none, or was
- * deregistered. */
-static inline void *amg_handle_rpc_data(const struct hg_handle *handle)
-{
-    return handle->rpc == NULL ? NULL : handle->rpc->data;
 }
 
 /* Does the origin of a request that has come in expect an answer? */

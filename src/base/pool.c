@@ -112,6 +112,7 @@ void *amg_pool_make(struct amg_pool *pool)
 
     if (object == NULL)
         return NULL;
+    AMG_ASSERT_DEEP(amg_pool_note(pool, object, false));
     amg_bias_lock(&pool->lock);
     pool->live++;
     amg_bias_unlock(&pool->lock);
@@ -125,6 +126,7 @@ void *amg_pool_get_slowly(struct amg_pool *pool)
     amg_bias_lock(&pool->lock);
     object = pool->free;
     if (object != NULL) {
+        AMG_ASSERT_DEEP(amg_pool_note(pool, object, false));
         pool->free = object->next;
         pool->live++;
     }

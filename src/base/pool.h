@@ -54,6 +54,16 @@ void *amg_pool_make(struct amg_pool *pool);
 /* An object with its bytes as amg_pool_put() took them, but for the first two
  * words, which the pool uses; new memory is zero. NULL: no memory. */
 void *amg_pool_get_slowly(struct amg_pool *pool);
+/* For AMG_ASSERT_DEEP(): notes in an object whether it is in the pool. False:
+ * it is put there for the second time. */
+static inline bool amg_pool_note(
+    struct amg_pool *pool, struct amg_link *object, bool is_in)
+{
+    bool was_in = object->prev == (void *)pool;
+
+    object->prev = is_in ? (void *)pool : NULL;
+    return !(was_in && is_in);
+}
 static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
 {
     struct amg_link *object = NULL;
@@ -65,6 +75,7 @@ static AMG_INLINE void *amg_pool_get(struct amg_pool *pool)
         amg_bias_unlock_own(&pool->lock);
         return amg_pool_make(pool);
     }
+    AMG_ASSERT_DEEP(amg_pool_note(pool, object, false));
     pool->free = object->next;
     pool->live++;
     amg_bias_unlock_own(&pool->lock);
@@ -76,6 +87,7 @@ static inline void amg_pool_add_locked(struct amg_pool *pool, void *object)
 
     AMG_ASSERT_HELD_BIAS(&pool->lock);
     AMG_ASSERT(pool->live > 0);
+    AMG_ASSERT_DEEP(amg_pool_note(pool, link, true));
     link->next = pool->free;
     pool->free = link;
     pool->live--;

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include "amalgam_counters.h"
 #include "amalgam_group.h"
 #include "amalgam_oneway.h"
 #include "amalgam_progress.h"

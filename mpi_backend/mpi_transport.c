@@ -112,6 +112,7 @@ static void domain_set(struct amg_mpi_domain *domain,
         domain->message_len - (uint32_t)sizeof(struct amg_mpi_header),
         domain->room_len - (uint32_t)sizeof(struct amg_mpi_header));
     domain->base.packs = &domain->packer.counts;
+    domain->base.counts = &domain->calls.counts;
     amg_flow_init(&domain->transfers.flow, AMG_MPI_TRANSFERS);
     amg_list_init(&domain->sends.in_flight);
     amg_list_init(&domain->sends.deferred);

@@ -337,6 +337,7 @@ static void message_send_locked(struct amg_ofi_msgbuf *msgbuf)
         amg_ofi_peer_set_deadline(peer);
     amg_list_push(&peer->unsent, &msgbuf->post.link);
     peer->domain->peers.unsent_count++;
+    amg_driver_count(&peer->domain->calls.counts.retries);
     amg_ofi_peer_set_pending_locked(peer);
     if (code != -FI_EAGAIN)
         peer_break_locked(peer, (int)-code);

@@ -303,6 +303,7 @@ static hg_return_t domain_fill(
     amg_packer_init(
         &domain->packer, amg_ofi_pack_len(domain), amg_ofi_pack_room(domain));
     domain->base.packs = &domain->packer.counts;
+    domain->base.counts = &domain->calls.counts;
     rc = objects_open(domain, how, addr, &len);
     if (rc == HG_SUCCESS)
         rc = amg_ofi_peer_get_locked(domain, addr, len, &domain->self);

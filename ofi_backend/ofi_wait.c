@@ -222,6 +222,7 @@ void amg_ofi_wait_wake_locked(struct amg_ofi_ep *ep)
     AMG_ASSERT(ep->event_fd >= 0);
     ep->is_woken = true;
     amg_eventfd_signal(ep->event_fd);
+    amg_driver_count(&amg_ofi_domain_of_ep(ep)->calls.counts.wakes);
 }
 
 void amg_ofi_wait_shorten_locked(struct amg_ofi_domain *domain)

@@ -148,7 +148,7 @@ bool amg_bias_trylock_slowly(struct amg_bias *bias)
         AMG_LOCK_HELD, memory_order_seq_cst, memory_order_seq_cst);
 }
 
-void amg_tally_add_slowly(struct amg_tally *tally, int change)
+void amg_tally_add_slowly(struct amg_tally *tally, int64_t change)
 {
     uintptr_t nobody = 0;
 

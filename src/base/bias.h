@@ -213,8 +213,8 @@ static inline void amg_tally_init(struct amg_tally *tally)
 }
 
 /* amg_tally_add() by a thread that is not the owner, or becomes the owner. */
-void amg_tally_add_slowly(struct amg_tally *tally, int change);
-static inline void amg_tally_add(struct amg_tally *tally, int change)
+void amg_tally_add_slowly(struct amg_tally *tally, int64_t change);
+static inline void amg_tally_add(struct amg_tally *tally, int64_t change)
 {
     if (AMG_LIKELY(atomic_load_explicit(&tally->owner, memory_order_relaxed) ==
                    amg_bias_mark()))

@@ -417,6 +417,8 @@ static hg_return_t transfer_start(struct amg_transfer_plan *plan,
         *op_id = (hg_op_id_t)(uintptr_t)asked->id;
     }
     amg_counters_add(&plan->context->counters, AMG_COUNT_TRANSFERS);
+    amg_counters_add_some(
+        &plan->context->counters, AMG_COUNT_TRANSFER_BYTES, (int64_t)plan->len);
     amg_transfer_go(transfer);
     return HG_SUCCESS;
 }

@@ -56,21 +56,30 @@ enum amg_counter {
     AMG_COUNT_REPLIES_CAME,
     AMG_COUNT_LONG_REQUESTS,   /* sent, longer than an eager message */
     AMG_COUNT_LONG_REPLIES,    /* sent, longer than an eager message */
+    AMG_COUNT_LONG_BYTES,      /* arguments of these requests and replies */
     AMG_COUNT_TRANSFERS,       /* bulk transfers of the program */
+    AMG_COUNT_TRANSFER_BYTES,  /* data of these transfers */
     AMG_COUNT_PACKED_MESSAGES, /* of several one-way calls, sent */
     AMG_COUNT_PACKED_CALLS,    /* calls in these messages */
     AMG_COUNT_RUNS_BEGUN,      /* of handlers; see rpc/quiet.c */
     AMG_COUNT_RUNS_ENDED,
+    AMG_COUNT_WAITS, /* of callers, after an empty poll */
+    AMG_CONTEXT_COUNTERS,
+    /* Not in struct amg_counters, but in sums of a class: */
+    AMG_COUNT_SLEEPS = AMG_CONTEXT_COUNTERS, /* core/cq.h */
+    AMG_COUNT_WAKES,                         /* core/cq.h, and drivers */
+    AMG_COUNT_CREDITS_SHORT,                 /* drivers */
+    AMG_COUNT_RETRIES,                       /* drivers */
     AMG_COUNTERS
 };
 
 /* Owned by its context; zero at first. */
 struct amg_counters {
-    struct amg_tally of[AMG_COUNTERS];
+    struct amg_tally of[AMG_CONTEXT_COUNTERS];
 };
 
 static inline void amg_counters_add_some(
-    struct amg_counters *counters, enum amg_counter it, int count)
+    struct amg_counters *counters, enum amg_counter it, int64_t count)
 {
     amg_tally_add(&counters->of[it], count);
 }
@@ -82,9 +91,9 @@ static inline void amg_counters_add(
 
 /* Adds the counters to `sums`. */
 static inline void amg_counters_sum(
-    const struct amg_counters *counters, uint64_t sums[AMG_COUNTERS])
+    const struct amg_counters *counters, uint64_t sums[AMG_CONTEXT_COUNTERS])
 {
-    for (unsigned i = 0; i < AMG_COUNTERS; i++)
+    for (unsigned i = 0; i < AMG_CONTEXT_COUNTERS; i++)
         sums[i] += (uint64_t)amg_tally_sum(&counters->of[i]);
 }
 

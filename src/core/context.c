@@ -225,13 +225,25 @@ static hg_return_t class_enter(
     return rc;
 }
 
-static void class_leave(
-    hg_class_t *cls, uint8_t id, const struct amg_counters *counters)
+/* Adds all that a context has counted to `sums`. */
+static void context_sum(
+    const hg_context_t *context, uint64_t sums[AMG_COUNTERS])
 {
+    const struct amg_cq_waiters *waiters = &context->cq.waiters;
+
+    amg_counters_sum(&context->counters, sums);
+    sums[AMG_COUNT_SLEEPS] += (uint64_t)amg_tally_sum(&waiters->sleeps);
+    sums[AMG_COUNT_WAKES] += (uint64_t)amg_tally_sum(&waiters->wakes);
+}
+
+static void class_leave(hg_context_t *context)
+{
+    hg_class_t *cls = context->cls;
+
     amg_lock_lock(&cls->report_lock); /* a report may be at this context */
     amg_lock_lock(&cls->lock);
-    amg_counters_sum(counters, cls->past);
-    cls->contexts[id] = NULL;
+    context_sum(context, cls->past);
+    cls->contexts[context->id] = NULL;
     amg_lock_unlock(&cls->lock);
     amg_lock_unlock(&cls->report_lock);
     amg_class_count(cls, AMG_CLASS_CONTEXTS, -1);
@@ -281,7 +293,7 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
 
 leave_class:
     context_close_eps(context);
-    class_leave(cls, id, &context->counters);
+    class_leave(context);
 close_upper:
     ops->close(context);
 free_context:
@@ -302,7 +314,7 @@ void amg_context_close(hg_context_t *context)
     while ((entry = amg_cq_pop(&context->cq)) != NULL ||
            (entry = amg_cq_pop(&context->incoming)) != NULL)
         entry->run(entry);
-    class_leave(context->cls, context->id, &context->counters);
+    class_leave(context);
     if (context->data_free != NULL)
         context->data_free(context->data);
     context->ops.close(context);
@@ -349,7 +361,7 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
 
         if (context == NULL)
             continue;
-        amg_counters_sum(&context->counters, sums);
+        context_sum(context, sums);
         handles += (int)amg_tally_sum(&context->handles);
     }
     amg_lock_unlock(&cls->lock);

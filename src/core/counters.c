@@ -3,10 +3,11 @@
  * classes have under way.
  *
  * Every context has counters of its own; the counters of a class are the sums
- * over its open and closed contexts, and the messages that drivers packed. */
+ * over its open and closed contexts, and what its drivers count. */
 #include <stdio.h>
 #include <string.h>
 
+#include "amalgam_counters.h"
 #include "amalgam_state.h"
 #include "base/assert.h"
 #include "base/log.h"
@@ -29,24 +30,39 @@ static uint64_t active_count(const hg_class_t *cls, int handles)
     return handles > made_here ? (uint64_t)(handles - made_here) : 0;
 }
 
-static void packs_add(const hg_class_t *cls, struct hg_diag_counters *counters)
+static uint64_t count_read(const atomic_uint_fast64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* Adds all that a class and its drivers have counted to `sums`; returns the
+ * number of handles, as amg_context_sum_all(). */
+static int class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
 {
     for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
         const struct amg_domain *domain = cls->domains[route];
 
-        if (domain == NULL || domain->packs == NULL)
+        if (domain == NULL)
             continue;
-        counters->packed_msg_count += atomic_load_explicit(
-            &domain->packs->messages, memory_order_relaxed);
-        counters->packed_call_count +=
-            atomic_load_explicit(&domain->packs->calls, memory_order_relaxed);
+        if (domain->packs != NULL) {
+            sums[AMG_COUNT_PACKED_MESSAGES] +=
+                count_read(&domain->packs->messages);
+            sums[AMG_COUNT_PACKED_CALLS] += count_read(&domain->packs->calls);
+        }
+        if (domain->counts != NULL) {
+            sums[AMG_COUNT_CREDITS_SHORT] +=
+                count_read(&domain->counts->credits_short);
+            sums[AMG_COUNT_RETRIES] += count_read(&domain->counts->retries);
+            sums[AMG_COUNT_WAKES] += count_read(&domain->counts->wakes);
+        }
     }
+    return amg_context_sum_all(cls, sums);
 }
 
 static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
 {
     uint64_t sums[AMG_COUNTERS] = {0};
-    int handles = amg_context_sum_all(cls, sums);
+    int handles = class_sum(cls, sums);
 
     *ret_counters = (struct hg_diag_counters){
         .rpc_req_sent_count = sums[AMG_COUNT_REQUESTS_SENT],
@@ -60,7 +76,70 @@ static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
         .packed_msg_count = sums[AMG_COUNT_PACKED_MESSAGES],
         .packed_call_count = sums[AMG_COUNT_PACKED_CALLS],
     };
-    packs_add(cls, ret_counters);
+}
+
+/* The counters of amalgam_counters(): later ones are added at the end. */
+static const struct {
+    enum amg_counter counter;
+    const char *name;
+    const char *unit;
+    const char *meaning;
+} table[] = {
+    {AMG_COUNT_REQUESTS_SENT, "calls_sent", "calls",
+        "calls made here, with and without an answer"},
+    {AMG_COUNT_REQUESTS_CAME, "calls_received", "calls",
+        "calls that came here"},
+    {AMG_COUNT_REPLIES_SENT, "answers_sent", "answers",
+        "answers to calls that came here"},
+    {AMG_COUNT_REPLIES_CAME, "answers_received", "answers",
+        "answers to calls made here"},
+    {AMG_COUNT_LONG_REQUESTS, "long_calls", "calls",
+        "calls made here whose arguments did not fit into a usual message"},
+    {AMG_COUNT_LONG_REPLIES, "long_answers", "answers",
+        "answers sent that did not fit into a usual message"},
+    {AMG_COUNT_LONG_BYTES, "long_bytes", "bytes",
+        "arguments of long_calls and long_answers"},
+    {AMG_COUNT_PACKED_MESSAGES, "packed_messages", "messages",
+        "messages sent that took several calls or answers"},
+    {AMG_COUNT_PACKED_CALLS, "packed_calls", "calls",
+        "calls and answers in packed_messages"},
+    {AMG_COUNT_TRANSFERS, "bulk_transfers", "transfers",
+        "bulk transfers of the program"},
+    {AMG_COUNT_TRANSFER_BYTES, "bulk_bytes", "bytes",
+        "data that bulk_transfers ask for"},
+    {AMG_COUNT_WAITS, "waits", "waits", "waits that found nothing at once"},
+    {AMG_COUNT_SLEEPS, "sleeps", "sleeps",
+        "system calls in which a waiting thread slept"},
+    {AMG_COUNT_WAKES, "wakeups", "wakeups",
+        "system calls that woke a waiting thread of this class or a peer"},
+    {AMG_COUNT_CREDITS_SHORT, "credits_short", "calls",
+        "calls that waited, because their target had all that it allows"},
+    {AMG_COUNT_RETRIES, "retries", "messages",
+        "messages that found no room or no connection at first"},
+};
+
+enum { TABLE_LEN = sizeof(table) / sizeof(table[0]) };
+
+size_t amalgam_counters(
+    const hg_class_t *hg_class, struct amalgam_counter *counters, size_t count)
+{
+    uint64_t sums[AMG_COUNTERS] = {0};
+
+    if ((hg_class != NULL && !AMG_CLASS_OK(hg_class)) ||
+        (count > 0 && !AMG_GIVEN(counters))) {
+        (void)amg_refusal();
+        return 0;
+    }
+    if (hg_class != NULL)
+        (void)class_sum((hg_class_t *)(uintptr_t)hg_class, sums);
+    for (size_t i = 0; i < count && i < TABLE_LEN; i++)
+        counters[i] = (struct amalgam_counter){
+            .name = table[i].name,
+            .unit = table[i].unit,
+            .meaning = table[i].meaning,
+            .value = sums[table[i].counter],
+        };
+    return TABLE_LEN;
 }
 
 /* Logs the counters at any log level, as the user asked for them, unless the

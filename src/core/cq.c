@@ -46,6 +46,8 @@ static void waiters_init(struct amg_cq_waiters *waiters)
     atomic_init(&waiters->waiting, 0);
     atomic_init(&waiters->epoch, 0);
     waiters->heeding = 1u << AMG_CQ_OWNER | 1u << AMG_CQ_LOOP;
+    amg_tally_init(&waiters->sleeps);
+    amg_tally_init(&waiters->wakes);
     for (unsigned kind = 0; kind < AMG_WAITS_KINDS; kind++)
         amg_list_init(&waiters->lists[kind]);
     for (unsigned who = 0; who < AMG_CQ_WAITERS; who++) {
@@ -107,13 +109,17 @@ static void waiting_set_locked(struct amg_cq *cq, uint64_t waiting)
     atomic_store_explicit(&cq->waiters.waiting, waiting, memory_order_release);
 }
 
-/* Marks a waiter as woken. Returns its word if it slept, else NULL. */
-static atomic_uint *waiter_mark(struct amg_cq_waiter *waiter)
+/* Marks a waiter as woken. Returns its word if it slept, and counts the system
+ * call to come, else NULL. */
+static atomic_uint *waiter_mark_locked(
+    struct amg_cq *cq, struct amg_cq_waiter *waiter)
 {
-    return atomic_exchange_explicit(&waiter->word, AMG_CQ_WAITER_WOKEN,
-               memory_order_acq_rel) == AMG_CQ_WAITER_SLEEPS
-               ? &waiter->word
-               : NULL;
+    AMG_ASSERT_HELD_BIAS(&cq->lock);
+    if (atomic_exchange_explicit(&waiter->word, AMG_CQ_WAITER_WOKEN,
+            memory_order_acq_rel) != AMG_CQ_WAITER_SLEEPS)
+        return NULL;
+    amg_tally_add(&cq->waiters.wakes, 1);
+    return &waiter->word;
 }
 
 static struct amg_cq_waiter *waiter_of(struct amg_link *link)
@@ -131,7 +137,7 @@ static atomic_uint *first_mark_locked(
     AMG_ASSERT_HELD_BIAS(&cq->lock);
     while (link != NULL && runs_all && !waiter_of(link)->runs_all)
         link = amg_list_next(list, link);
-    return link == NULL ? NULL : waiter_mark(waiter_of(link));
+    return link == NULL ? NULL : waiter_mark_locked(cq, waiter_of(link));
 }
 
 /* The waiter may have left: only the address of its word is used. */
@@ -154,6 +160,7 @@ static void doorbells_signal_locked(struct amg_cq *cq, unsigned bits)
             continue;
         waiters->is_signaled[who] = true;
         amg_eventfd_signal(waiters->event_fds[who]);
+        amg_tally_add(&waiters->wakes, 1);
     }
 }
 
@@ -186,7 +193,7 @@ static void all_wake_locked(struct amg_cq *cq, enum amg_waits kind)
 
     AMG_ASSERT_HELD_BIAS(&cq->lock);
     for (; link != NULL; link = amg_list_next(list, link))
-        word_wake(waiter_mark(waiter_of(link)));
+        word_wake(waiter_mark_locked(cq, waiter_of(link)));
 }
 
 void amg_cq_wake_armed(struct amg_cq *cq)
@@ -239,6 +246,7 @@ void amg_cq_enter(
 {
     atomic_init(&waiter->word, AMG_CQ_WAITER_LOOKS);
     waiter->runs_all = !amg_role.is_library_thread;
+    waiter->sleeps = &cq->waiters.sleeps;
     amg_bias_lock(&cq->lock);
     amg_list_push(&cq->waiters.lists[kind], &waiter->link);
     waiting_set_locked(cq, amg_cq_waiting(cq) + one_of(kind));

@@ -45,12 +45,14 @@ enum amg_cq_waiter_word {
 
 /* A thread in a list of waiters; lives on the stack of that thread. */
 struct amg_cq_waiter {
-    struct amg_link link; /* guarded by the lock of the queue */
-    atomic_uint word;     /* an amg_cq_waiter_word */
-    bool runs_all;        /* runs every entry, not only incoming calls */
+    struct amg_link link;     /* guarded by the lock of the queue */
+    atomic_uint word;         /* an amg_cq_waiter_word */
+    bool runs_all;            /* runs every entry, not only incoming calls */
+    struct amg_tally *sleeps; /* of the queue */
 };
 
-/* The waiters of a queue; the lock of the queue guards all members. */
+/* The waiters of a queue; the lock of the queue guards all members but the
+ * tallies. */
 struct amg_cq_waiters {
     /* The lowest bits: one for each doorbell that a thread is about to block
      * on. Above: the number of threads in each list, in 30 bits each, enough
@@ -65,6 +67,9 @@ struct amg_cq_waiters {
     unsigned heeding; /* bits of the doorbells that a push signals, if armed */
     int event_fds[AMG_CQ_WAITERS]; /* doorbells; -1: not created */
     bool is_signaled[AMG_CQ_WAITERS];
+    /* System calls in which a thread slept, and that woke a thread. */
+    struct amg_tally sleeps;
+    struct amg_tally wakes;
 };
 
 /* Bits of `waiting`. */

@@ -325,6 +325,7 @@ static hg_return_t owner_wait(hg_context_t *context, uint64_t deadline_ns)
             context->wakeup.is_oversubscribed ? CROWD_AFTER_ONE : CROWD_AFTER,
     };
 
+    amg_counters_add(&context->counters, AMG_COUNT_WAITS);
     wait.policy.is_not_pollable = amg_role.is_library_thread
                                       ? context->wakeup.is_thread_not_pollable
                                       : context->wakeup.is_not_pollable;
@@ -420,6 +421,7 @@ AMG_NOINLINE static hg_return_t waiter_wait(
     amg_cq_leave(&context->cq, AMG_WAITS_TO_OWN, &waiter);
     if (is_owner)
         return owner_progress(context, timeout_ms, deadline_ns);
+    amg_counters_add(&context->counters, AMG_COUNT_WAITS);
     if (amg_progress_own(context)) /* only to hand over */
         amg_progress_disown(context);
     /* Wakes the next waiter for entries that this thread will not take. */
@@ -575,6 +577,7 @@ AMG_NOINLINE static unsigned entries_await(
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     unsigned count = 0;
 
+    amg_counters_add(&context->counters, AMG_COUNT_WAITS);
     do {
         entry_wait(context, deadline_ns);
         count = entries_run(context, max_count);
@@ -646,9 +649,7 @@ int HG_Event_get_wait_fd(const hg_context_t *context)
 
 bool HG_Event_ready(hg_context_t *context)
 {
-    if (!AMG_CONTEXT_OK(context))
-        return false;
-    return progress_is_due(context);
+    return AMG_CONTEXT_OK(context) && progress_is_due(context);
 }
 
 hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
@@ -666,10 +667,9 @@ hg_return_t HG_Event_progress(hg_context_t *context, unsigned int *count_p)
 hg_return_t HG_Event_trigger(
     hg_context_t *context, unsigned int max_count, unsigned int *actual_count)
 {
-    if (!AMG_CONTEXT_OK(context))
-        return amg_refusal();
-    (void)HG_Trigger(context, 0, max_count, actual_count);
-    return HG_SUCCESS;
+    hg_return_t rc = HG_Trigger(context, 0, max_count, actual_count);
+
+    return rc == HG_TIMEOUT ? HG_SUCCESS : rc;
 }
 
 unsigned amg_progress_serve(hg_class_t *cls, unsigned max_count)

@@ -165,6 +165,11 @@ bool amg_wakeup_arm(hg_context_t *context, enum amg_cq_who who, unsigned epoch)
     return true;
 }
 
+static void sleep_count(hg_context_t *context)
+{
+    amg_tally_add(&context->cq.waiters.sleeps, 1);
+}
+
 /* Sleeps for up to `ns`. The next poll checks all endpoints for the event. */
 static enum amg_wakeup_reason fd_sleep(int fd, int event_fd, uint64_t ns)
 {
@@ -191,9 +196,11 @@ enum amg_wakeup_reason amg_wakeup_block(
     enum amg_wakeup_reason end = AMG_WAKEUP_TIMEOUT;
     uint64_t now_ns = amg_clock_ns();
 
-    if (until_ns > now_ns)
+    if (until_ns > now_ns) {
+        sleep_count(context);
         end = fd_sleep(amg_wakeup_fd(context, who),
             context->wakeup.event_fds[who], until_ns - now_ns);
+    }
     amg_cq_disarm(&context->cq, who);
     return end;
 }
@@ -215,6 +222,7 @@ void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns)
 
     if (until_ns <= now_ns)
         return;
+    sleep_count(context);
     if (amg_wakeup_fd(context, AMG_CQ_THREAD) < 0) {
         fixed_wait(now_ns, until_ns);
         return;
@@ -239,13 +247,15 @@ void amg_wakeup_block_until(
 
     if (until_ns <= now_ns)
         return;
-    if (fd < 0)
+    if (fd < 0) {
+        sleep_count(context);
         fixed_wait(now_ns, until_ns);
-    else if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch))
+    } else if (amg_wakeup_arm(context, AMG_CQ_OWNER, epoch)) {
         (void)amg_wakeup_block(context, AMG_CQ_OWNER,
             atomic_load_explicit(&context->ran, memory_order_relaxed) == ran
                 ? until_ns
                 : now_ns);
+    }
 }
 
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)
@@ -255,6 +265,7 @@ bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)
     if (!atomic_compare_exchange_strong_explicit(&waiter->word, &word,
             AMG_CQ_WAITER_SLEEPS, memory_order_relaxed, memory_order_relaxed))
         return amg_clock_ns() < until_ns;
+    amg_tally_add(waiter->sleeps, 1);
     while (atomic_load_explicit(&waiter->word, memory_order_relaxed) ==
            AMG_CQ_WAITER_SLEEPS)
         if (!amg_futex_wait_until(

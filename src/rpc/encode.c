@@ -304,6 +304,8 @@ static hg_return_t extra_finish(struct amg_encoding *encoding,
     place = long_take(encoding);
     amg_counters_add(&handle->info.context->counters,
         handle->is_incoming ? AMG_COUNT_LONG_REPLIES : AMG_COUNT_LONG_REQUESTS);
+    amg_counters_add_some(&handle->info.context->counters, AMG_COUNT_LONG_BYTES,
+        (int64_t)args->len);
     if (place != NULL) {
         *room = place;
         return HG_SUCCESS;

@@ -81,6 +81,7 @@ static const struct amg_calls_ops calls_ops = {
 hg_return_t amg_shm_send_init(struct amg_shm_domain *domain, uint16_t credits)
 {
     amg_calls_init(&domain->calls, &domain->lock, credits, &calls_ops);
+    domain->base.counts = &domain->calls.counts;
     return amg_shm_bufs_init(domain);
 }
 

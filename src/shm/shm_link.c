@@ -70,8 +70,12 @@ static bool sleeper_claim(struct amg_shm_context *context)
                memory_order_relaxed);
 }
 
-static void doorbell_write(int doorbell)
+/* Called with or without the lock. */
+AMG_NOINLINE static void doorbell_write(
+    struct amg_shm_domain *domain, int doorbell)
 {
+    atomic_fetch_add_explicit(
+        &domain->calls.counts.wakes, 1, memory_order_relaxed);
     /* EAGAIN: the FIFO is full, so it is readable and wakes the owner. ENOMEM:
      * tries again, because no other sender will wake the owner. */
     while (write(doorbell, "", 1) < 0 && (errno == ENOMEM || errno == EINTR))
@@ -137,7 +141,7 @@ static bool context_raise(struct amg_shm_context *context,
         return false;
     }
     if (sleeper_claim(context))
-        doorbell_write(*doorbell);
+        doorbell_write(peer->domain, *doorbell);
     if (amg_spare_is_out()) { /* too few descriptors to keep the FIFO open */
         amg_spare_close(*doorbell);
         *doorbell = -1;
@@ -215,7 +219,7 @@ void amg_shm_doorbell_self_locked(struct amg_shm_ep *ep)
 {
     AMG_ASSERT_HELD_BIAS(&amg_shm_domain_of_ep(ep)->lock);
     if (sleeper_claim(ep->inbox->context))
-        doorbell_write(ep->inbox->doorbell);
+        doorbell_write(amg_shm_domain_of_ep(ep), ep->inbox->doorbell);
 }
 
 void amg_shm_link_init(struct amg_shm_link *link)

@@ -330,6 +330,7 @@ static hg_return_t queue_add_locked(
     if (op != NULL)
         amg_call_set(op, AMG_CALL_LEAVING, &waiting->post, waiting->post.ep);
     amg_list_push(queue, &waiting->post.link);
+    amg_driver_count(&waiting->domain->calls.counts.retries);
     amg_shm_peer_defer_locked(waiting->peer);
     return HG_SUCCESS;
 }
@@ -366,16 +367,18 @@ static AMG_INLINE struct amg_shm_link *link_ready_locked(
  * HG_NOMEM: the buf stays the caller's. */
 static hg_return_t request_wait_locked(struct amg_shm_buf *buf)
 {
-    bool may_go =
-        amg_flow_may_take(&buf->domain->calls.flow, &buf->peer->calls) &&
-        amg_shm_link_has_slot(buf->to) &&
-        amg_shm_out_has_room(&buf->to->out, 1);
+    bool has_credit =
+        amg_flow_may_take(&buf->domain->calls.flow, &buf->peer->calls);
+    bool may_go = has_credit && amg_shm_link_has_slot(buf->to) &&
+                  amg_shm_out_has_room(&buf->to->out, 1);
     struct amg_shm_buf *waiting =
         may_go ? buf : amg_shm_buf_to_wait_locked(buf);
     hg_return_t rc = HG_NOMEM;
 
     AMG_ASSERT_HELD_BIAS(&buf->domain->lock);
     AMG_ASSERT(buf->post.op != NULL);
+    if (has_credit && !may_go)
+        amg_driver_count(&buf->domain->calls.counts.retries);
     if (waiting != NULL)
         rc = amg_calls_post_locked(&buf->domain->calls, &waiting->post,
             buf->peer->id, amg_shm_send_waiting_locked);

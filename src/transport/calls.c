@@ -34,6 +34,7 @@ void amg_calls_init(struct amg_calls *calls, const struct amg_bias *lock,
     calls->watch = (struct amg_calls_watch){
         .period_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS};
     calls->warnings = 0;
+    memset(&calls->counts, 0, sizeof(calls->counts));
 }
 
 void amg_calls_limit(struct amg_calls *calls, uint64_t max_bytes,
@@ -184,9 +185,15 @@ static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
 
 void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
 {
+    bool has_credit =
+        post->peer->unanswered < amg_flow_credits(&calls->flow, post->peer);
+
     AMG_ASSERT_HELD_BIAS(calls->lock);
     waiting_note_locked(calls, post, post->op);
     amg_flow_wait(post->peer, &post->link);
+    /* With a credit, older requests to the peer wait for room. */
+    amg_driver_count(
+        has_credit ? &calls->counts.retries : &calls->counts.credits_short);
     wish_locked(calls, post->peer);
 }
 

@@ -145,6 +145,7 @@ struct amg_calls {
     struct amg_list late;    /* by the driver: replies to cancelled calls */
     struct amg_calls_watch watch;
     unsigned warnings; /* number of warnings logged about peers */
+    struct amg_driver_counts counts;
 };
 
 /* Placeholder in the table for a call that was cancelled. */

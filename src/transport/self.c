@@ -231,6 +231,7 @@ static hg_return_t self_domain_open(
     domain->mems.serials = (uint32_t)text_make(domain->text);
     limits_choose(how, &domain->msgs.limits);
     domain->msgs.max_contexts = how->max_contexts;
+    domain->base.counts = &domain->msgs.calls.counts;
     rc = amg_self_msgs_init(&domain->msgs);
     if (rc != HG_SUCCESS) {
         amg_self_msgs_fini(&domain->msgs);

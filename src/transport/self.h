@@ -109,6 +109,7 @@ static inline void amg_self_add_entry_locked(struct amg_self_ep *ep)
     if ((state & (AMG_SELF_ARMED | AMG_SELF_RUNG)) == AMG_SELF_ARMED) {
         state |= AMG_SELF_RUNG;
         amg_eventfd_signal(ep->event_fd);
+        amg_driver_count(&ep->msgs->calls.counts.wakes);
     }
     amg_self_set_state_locked(ep, state);
 }

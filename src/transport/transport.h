@@ -115,6 +115,22 @@ struct amg_limits {
     bool is_user_bound;
 };
 
+/* Numbers of events that a driver counts, which only grow. Relaxed. */
+struct amg_driver_counts {
+    atomic_uint_fast64_t credits_short; /* requests without a credit */
+    /* Messages that found no room in the medium, for later polls to send. */
+    atomic_uint_fast64_t retries;
+    atomic_uint_fast64_t wakes; /* system calls that woke a peer */
+};
+
+/* Adds 1; the lock of the domain guards all writers. */
+static inline void amg_driver_count(atomic_uint_fast64_t *count)
+{
+    atomic_store_explicit(count,
+        atomic_load_explicit(count, memory_order_relaxed) + 1u,
+        memory_order_relaxed);
+}
+
 struct amg_domain {
     const struct amg_transport *transport;
     /* Puts and gets cost less if their local memory is registered, too, and
@@ -126,6 +142,7 @@ struct amg_domain {
     /* Packed messages that have left (transport/pack.h); NULL: the driver packs
      * none. Constant; owned by the driver. */
     const struct amg_pack_counts *packs;
+    const struct amg_driver_counts *counts; /* constant; the driver's */
     /* Set by core before quiesce(): calls that this process has made so far, by
      * any route. */
     uint64_t posted;

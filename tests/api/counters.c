@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "amalgam_counters.h"
 #include "api_blob.h"
 #include "api_bulk.h"
 #include "mercury_macros.h"
 
-enum { SHORT_CALLS = 5, LONG = 100000 };
+enum { SHORT_CALLS = 5, LONG = 100000, COUNTERS_MAX = 64 };
 
 static struct api *the;
 static hg_handle_t held;
@@ -61,6 +62,20 @@ static uint64_t in_work_now(struct api *api)
     return counters.rpc_req_recv_active_count;
 }
 
+/* The counter of this name. */
+static uint64_t counter(struct api *api, const char *name)
+{
+    struct amalgam_counter all[COUNTERS_MAX];
+    size_t count = amalgam_counters(api->cls, all, COUNTERS_MAX);
+    size_t i = 0;
+
+    CHECK(api, count > 0 && count < COUNTERS_MAX);
+    while (i < count && strcmp(all[i].name, name) != 0)
+        i++;
+    CHECK(api, i < count);
+    return all[i].value;
+}
+
 /* A long reply is pending until the origin acknowledges its pull. */
 static void expect(struct api *api, const struct hg_diag_counters *wanted)
 {
@@ -78,6 +93,13 @@ static void expect(struct api *api, const struct hg_diag_counters *wanted)
     CHECK(api, counters.rpc_resp_extra_count == wanted->rpc_resp_extra_count);
     CHECK(api, counters.rpc_multi_recv_copy_count == 0);
     CHECK(api, counters.bulk_count == wanted->bulk_count);
+    CHECK(api, counter(api, "calls_sent") == wanted->rpc_req_sent_count);
+    CHECK(api, counter(api, "calls_received") == wanted->rpc_req_recv_count);
+    CHECK(api, counter(api, "answers_sent") == wanted->rpc_resp_sent_count);
+    CHECK(api, counter(api, "answers_received") == wanted->rpc_resp_recv_count);
+    CHECK(api, counter(api, "long_calls") == wanted->rpc_req_extra_count);
+    CHECK(api, counter(api, "long_answers") == wanted->rpc_resp_extra_count);
+    CHECK(api, counter(api, "bulk_transfers") == wanted->bulk_count);
     api_sync(api);
 }
 
@@ -125,6 +147,7 @@ static void calls(struct api *api, hg_id_t id, struct hg_diag_counters *sum)
     sum->rpc_req_extra_count++;
     sum->rpc_resp_extra_count++;
     expect(api, sum);
+    CHECK(api, counter(api, "long_bytes") / LONG == 2); /* one each way */
     api_drive_no_more(context);
     OK(api, HG_Context_destroy(context));
     expect(api, sum);
@@ -161,6 +184,7 @@ static void bulk(struct api *api, struct hg_diag_counters *sum)
     OK(api, HG_Addr_free(api->cls, self));
     sum->bulk_count++;
     expect(api, sum);
+    CHECK(api, counter(api, "bulk_bytes") == sizeof(bytes[0]));
 }
 
 static void test(struct api *api)

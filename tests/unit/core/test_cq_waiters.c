@@ -60,6 +60,7 @@ static void test_waiters_sleep_ends_when_time_is_over(void **state)
     (void)state;
     assert_false(amg_wakeup_sleep(&waiters[0], until_ns));
     assert_true(amg_clock_ns() >= until_ns);
+    assert_int_equal(amg_tally_sum(&cq.waiters.sleeps), 1);
 }
 
 static void test_waiters_wake_before_sleep_is_not_lost(void **state)
@@ -68,6 +69,8 @@ static void test_waiters_wake_before_sleep_is_not_lost(void **state)
     amg_cq_hand_over(&cq);
     assert_true(
         amg_wakeup_sleep(&waiters[0], amg_clock_deadline_ns(FOREVER_MS)));
+    assert_int_equal(amg_tally_sum(&cq.waiters.sleeps), 0);
+    assert_int_equal(amg_tally_sum(&cq.waiters.wakes), 0);
 }
 
 /* Wakes each time the waiter sleeps. */
@@ -89,6 +92,8 @@ static void test_waiters_wake_ends_sleep(void **state)
     assert_true(
         amg_wakeup_sleep(&waiters[0], amg_clock_deadline_ns(FOREVER_MS)));
     pthread_join(thread, NULL);
+    assert_int_equal(amg_tally_sum(&cq.waiters.sleeps), 1);
+    assert_int_equal(amg_tally_sum(&cq.waiters.wakes), 1);
 }
 
 static void test_waiters_role_goes_to_the_first(void **state)

@@ -119,9 +119,14 @@ static void test_wait_ends_by_a_post_of_another_thread(void **state)
 static void test_wait_sleeps_until_its_time_is_over(void **state)
 {
     unsigned polls = 0;
+    uint64_t sums[AMG_COUNTERS] = {0};
 
     (void)state;
+    assert_int_equal(HG_Progress(medium_context, 0), HG_TIMEOUT);
     assert_int_equal(HG_Progress(medium_context, 5), HG_TIMEOUT);
+    (void)amg_context_sum_all(medium_context->cls, sums);
+    assert_int_equal(sums[AMG_COUNT_WAITS], 1);
+    assert_true(sums[AMG_COUNT_SLEEPS] >= 1);
     polls = atomic_load(&medium.polls);
     assert_true(atomic_load(&medium.arms) >= 1);
     /* No event came before the time was over. */

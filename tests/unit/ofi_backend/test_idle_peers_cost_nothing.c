@@ -455,6 +455,7 @@ static void test_many_first_contacts_wait_aside(void **state)
     assert_int_equal(kinds[AMG_OFI_CONNECT], peer_count);
     assert_true(amg_list_is_empty(&inside()->peers.pending));
     assert_int_equal(inside()->peers.unsent_count, peer_count);
+    assert_true(inside()->base.counts->retries >= peer_count);
     peers[0]->conn.my_token = 1;
     assert_true(prove(peers[0]));
     tick();

@@ -92,6 +92,8 @@ static void test_calls_that_wait_end_when_the_context_closes(void **state)
     static struct party_call calls[WAITING];
 
     (void)state;
+    /* Every peer has all its credits from the start. */
+    assert_int_equal(setenv("AMALGAM_MAX_REQUEST_BYTES", "10000000000", 1), 0);
     for (unsigned i = 0; i < sizeof(credits) / sizeof(credits[0]); i++) {
         struct party server;
         struct party client;
@@ -104,6 +106,9 @@ static void test_calls_that_wait_end_when_the_context_closes(void **state)
         call_passes(&client, peer, &server);
         for (uint32_t k = 0; k < WAITING; k++)
             party_ask(&client, peer, &calls[k], k, SHORT);
+        assert_int_equal(
+            client.domain->counts->credits_short > 0, credits[i] == 0);
+        assert_int_equal(client.domain->counts->retries > 0, credits[i] > 0);
         context_close(&server);
         for (unsigned k = 0; k < POLLS; k++)
             party_poll(&client);

@@ -220,6 +220,7 @@ static void test_stopped_peer_gets_all_when_it_goes_on(void **state)
         continue;
     /* The sender may block although the ring is full. */
     assert_true(shm->ep.arm(party.ep));
+    assert_true(party.domain->counts->credits_short > 0);
     kill(child.pid, SIGCONT);
     for (uint32_t i = 0; i < CREDITS; i++) {
         assert_int_equal(party_wait_asleep(&party, &calls[i]), HG_SUCCESS);
@@ -258,6 +259,7 @@ static void test_only_blocked_readers_are_signaled(void **state)
         assert_int_equal(party_wait(&party, &calls[0]), HG_SUCCESS);
         assert_true(party_answer_is(&party, &calls[0], i));
     }
+    assert_int_equal(party.domain->counts->wakes, 0);
     assert_int_equal(rings_left(&party), 0);
     for (uint32_t i = 0; i < 3; i++)
         party_ask(&party, peer, &calls[i], i, SHORT);
@@ -288,6 +290,7 @@ static void test_no_wake_is_lost(void **state)
         assert_int_equal(party_wait_asleep(&party, &call), HG_SUCCESS);
         assert_true(party_answer_is(&party, &call, i));
     }
+    assert_true(party.domain->counts->wakes > 0);
     shm->addr.unref(party.domain, peer);
     party_child_end(&child);
     party_close(&party);

@@ -213,6 +213,8 @@ static void test_busy_context_answers_later(void **state)
             while (party_poll(&server) > 0)
                 continue;
     }
+    assert_int_equal(slow.domain->counts->retries, 0);
+    assert_int_equal(server.domain->counts->retries, AMG_SHM_CELLS);
     for (unsigned i = 0; i < BUSY_POLLS; i++) {
         party_ask(&eager, by_eager, &call, i, SHORT);
         assert_true(party_poll(&server) > 0);

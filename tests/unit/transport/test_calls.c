@@ -231,6 +231,7 @@ static void test_calls_beyond_the_credits_leave_in_order(void **state)
     assert_int_equal(sent_count, LIMIT);
     assert_int_equal(state_of(&requests[LIMIT - 1]), AMG_CALL_ASKED);
     assert_int_equal(state_of(&requests[LIMIT]), AMG_CALL_WAITING);
+    assert_int_equal(calls.counts.credits_short, 2);
     for (unsigned i = 0; i < LIMIT + 2; i++) {
         assert_ptr_equal(sent[i], &requests[i]);
         assert_ptr_equal(

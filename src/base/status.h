@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Status page of the process, which other processes of the user may read.
+ *
+ * The page is a memory file (memfd) that no process maps but its owner, until a
+ * reader finds it by the pid, in /proc/PID/fd. So the page has no name that a
+ * killed process would leave, and the kernel frees it with the process. Readers
+ * are of the same user and pid namespace.
+ *
+ * Each open class has a part of the page. Writers store single words at no
+ * cost, and the facts of `doing` and `counters` as a whole some times a
+ * second: `serial` is odd meanwhile, and a reader tries again. Where no page
+ * can be made, and for classes beyond AMG_STATUS_CLASSES, writers write to a
+ * part that nobody reads. */
+#ifndef AMG_BASE_STATUS_H
+#define AMG_BASE_STATUS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "mercury_core_types.h"
+
+enum {
+    AMG_STATUS_VERSION = 1,
+    AMG_STATUS_CLASSES = 4,
+    AMG_STATUS_COUNTERS = 40,
+    AMG_STATUS_NAME_CAP = 40,
+    AMG_STATUS_NOBODY = UINT32_MAX, /* no rank */
+};
+
+/* What the program waits for in a call of the library. */
+enum amg_wait_kind {
+    AMG_WAIT_KIND_NONE,
+    AMG_WAIT_KIND_BARRIER,
+    AMG_WAIT_KIND_QUIESCE,
+    AMG_WAIT_KIND_FINALIZE,
+    AMG_WAIT_KIND_MARGO_FINALIZE,
+    AMG_WAIT_KIND_MPI_REQUEST,
+    AMG_WAIT_KINDS
+};
+
+/* How far a call or transfer has come. */
+enum amg_stage {
+    AMG_STAGE_NONE,    /* no such call or transfer */
+    AMG_STAGE_CREDIT,  /* waits for a credit of the target */
+    AMG_STAGE_ROOM,    /* waits for room in the transport */
+    AMG_STAGE_CONNECT, /* waits for a connection */
+    AMG_STAGE_LEAVING, /* handed to MPI or libfabric, which has not sent it */
+    AMG_STAGE_SENT,    /* sent; the target has not seen it */
+    AMG_STAGE_PULLING, /* its arguments are being pulled */
+    AMG_STAGE_QUEUED,  /* queued at the target */
+    AMG_STAGE_RUNS,    /* its handler runs, or has not answered */
+    AMG_STAGE_ANSWER,  /* its answer is being pulled */
+    AMG_STAGE_MOVES,   /* a transfer */
+    AMG_STAGE_UNSEEN,  /* sent; the target does not tell */
+    AMG_STAGES
+};
+
+/* Who tells about a rank, and what is known of its process. */
+enum amg_doing_from {
+    AMG_FROM_ITSELF = 0,
+    AMG_FROM_PAGE = 1, /* another process of the node, which reads the page */
+    AMG_FROM_DEAD = 2, /* the process has died */
+    AMG_FROM_LEFT = 4, /* the class has closed */
+};
+
+/* What a rank does: plain numbers, which messages carry, too. */
+struct amg_doing {
+    uint32_t rank, pid;
+    uint32_t idle_ms;    /* since its last progress */
+    uint8_t wait;        /* enum amg_wait_kind */
+    uint8_t stage;       /* enum amg_stage, of `to` */
+    uint8_t call_stage;  /* answers only: of the call that was asked about */
+    uint8_t from;        /* bits of enum amg_doing_from */
+    uint32_t wait_ms;    /* age of `wait` */
+    uint32_t call_ms;    /* answers only: age of `call_stage` */
+    uint16_t running;    /* calls of peers in handlers */
+    uint16_t queued;     /* calls of peers that have not begun */
+    uint32_t handler_ms; /* age of the oldest handler */
+    uint64_t handler;    /* RPC id of that handler; 0: none */
+    uint32_t to;         /* peer of the oldest operation in flight, or NOBODY */
+    uint32_t to_ms;      /* age of that operation */
+    uint64_t to_call;    /* RPC id of that operation; 0: a transfer */
+    uint32_t more;       /* further operations that are as late */
+    char state; /* of /proc/PID/stat, by a reader of the page; 0: unknown */
+    uint8_t is_served; /* the operation to `to` was begun in a handler */
+    char pad[2];
+    char mark[32]; /* the last mark of the program, or "" */
+    char host[20];
+};
+
+_Static_assert(sizeof(struct amg_doing) == 120, "part of messages");
+
+/* The part of a class. */
+struct amg_status_class {
+    _Atomic uint32_t serial; /* odd: `doing`, `counters`, names change */
+    _Atomic uint32_t is_open;
+    _Atomic uint32_t has_left; /* all peers agreed: an end now is no death */
+    uint32_t rank, size;       /* size 0: no job */
+    _Atomic uint32_t asked;    /* by amalgam_hang: report at the next tick */
+    /* Time of amg_clock_ns() at the last progress. Hints of the owner: relaxed,
+     * as the words below. */
+    _Atomic uint64_t progress_ns;
+    /* RPC id of the handler that began last; 0: that handler has returned. */
+    _Atomic uint64_t handler;
+    _Atomic uint64_t wait; /* amg_wait_kind << 56 | begin, in ms */
+    /* Written by amg_status_write(): */
+    _Atomic uint64_t written_ns; /* 0: never */
+    struct amg_doing doing;
+    uint64_t counters[AMG_STATUS_COUNTERS]; /* by enum amg_counter */
+    char names[2][AMG_STATUS_NAME_CAP]; /* of doing.handler, doing.to_call */
+    char reach[96];
+};
+
+struct amg_status {
+    uint64_t magic;
+    uint32_t version, len;
+    uint32_t pid;
+    uint32_t counters;   /* how many of the counters are in use */
+    uint64_t start_time; /* of amg_process_start() */
+    uint64_t opened_ns;  /* by amg_clock_ns() */
+    char host[64], program[64];
+    _Atomic uint64_t mark_ns; /* 0: no mark */
+    char mark[64]; /* the last mark; torn when a reader meets its writer */
+    struct amg_status_class classes[AMG_STATUS_CLASSES];
+};
+
+_Static_assert(sizeof(struct amg_status) <= 4096, "one page");
+
+/* The part of no class: nobody reads it. Never NULL. */
+struct amg_status_class *amg_status_none(void);
+
+/* Takes a part for a class that opens; the first call makes the page. `size` 0:
+ * no job. Returns amg_status_none() where there is no part. */
+struct amg_status_class *amg_status_open(
+    uint32_t rank, uint32_t size, const char *reach);
+/* Gives the part back; accepts amg_status_none(). */
+void amg_status_close(struct amg_status_class *part);
+
+/* Called in a child of fork(): the page of the parent becomes private memory of
+ * the child, whose own classes get another page. */
+void amg_status_inherit(void);
+
+/* Stores the program's mark, cut to 63 bytes; any thread. No effect before the
+ * first class opens. */
+void amg_status_mark(const char *text);
+
+/* The calling thread has made progress at `now_ns`. */
+static inline void amg_status_stamp(
+    struct amg_status_class *part, uint64_t now_ns)
+{
+    atomic_store_explicit(&part->progress_ns, now_ns, memory_order_relaxed);
+}
+
+/* Begins a wait of the program; returns the word for amg_status_waited(), which
+ * ends the wait: waits may be nested. */
+static inline uint64_t amg_status_wait(
+    struct amg_status_class *part, enum amg_wait_kind kind)
+{
+    return atomic_exchange_explicit(&part->wait,
+        (uint64_t)kind << 56 | amg_clock_ns() / AMG_NS_PER_MS,
+        memory_order_relaxed);
+}
+static inline void amg_status_waited(
+    struct amg_status_class *part, uint64_t before)
+{
+    atomic_store_explicit(&part->wait, before, memory_order_relaxed);
+}
+
+/* What a writer publishes as a whole. */
+struct amg_status_facts {
+    struct amg_doing doing;
+    uint64_t counters[AMG_STATUS_COUNTERS];
+    char names[2][AMG_STATUS_NAME_CAP];
+};
+
+/* Writes facts to a part: `doing`, `counters` and `names` that are not NULL.
+ * Does nothing while another thread writes. */
+void amg_status_write(struct amg_status_class *part, uint64_t now_ns,
+    const struct amg_doing *doing, const uint64_t *counters, unsigned count,
+    const char *const names[2]);
+
+/* A page of a process of this node; owned by its user. */
+struct amg_status_view {
+    struct amg_status *page; /* may be written if it was found so */
+};
+
+/* Maps the page of a process, until amg_status_drop(). `start_time` 0: unknown.
+ * HG_NOENTRY: no such process, or it has no page; HG_PERMISSION: the process is
+ * of another user; HG_PROTONOSUPPORT: its library has another version. */
+hg_return_t amg_status_find(uint32_t pid, uint64_t start_time, bool may_write,
+    struct amg_status_view *ret_view);
+void amg_status_drop(struct amg_status_view *view);
+
+/* The facts of class `i` of a page, whose `doing` is brought up to now by the
+ * words: `idle_ms`, `wait`, `mark`, `state`, and `handler` if one runs. False:
+ * the class is not open, or its writer stopped amid a write. */
+bool amg_status_read(const struct amg_status *page, unsigned i,
+    struct amg_status_facts *ret_facts);
+
+/* "amalgam_barrier()", "" for AMG_WAIT_KIND_NONE; what the kinds and stages are
+ * called in reports: "is queued there". */
+const char *amg_wait_text(enum amg_wait_kind kind);
+const char *amg_stage_text(enum amg_stage stage);
+
+/* Write a sentence about a rank, without its number and the full stop, with the
+ * names of doing->handler and doing->to_call ("": by number):
+ *   `to`: waits for rank 2: its call of "swap", 60 s old, is queued there
+ *   `own`: made progress 0.0 s ago; runs 1 handler, "swap" for 60 s; ...
+ * amg_doing_write_to() writes "" if the rank waits for nobody. Return `text`.
+ */
+const char *amg_doing_write_to(
+    const struct amg_doing *doing, const char *name, char *text, size_t cap);
+const char *amg_doing_write_own(
+    const struct amg_doing *doing, const char *name, char *text, size_t cap);
+
+#endif

@@ -5,10 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -280,4 +283,119 @@ int amg_file_make(const char *folder, uint64_t len)
     close(fd);
     errno = error;
     return -1;
+}
+
+enum {
+    STAT_CAP = 1024, /* more than /proc/PID/stat has */
+    /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
+    STAT_NAME = 2,
+    STAT_STATE = 3,
+    STAT_THREADS = 20,
+    STAT_START_TIME = 22,
+    STAT_START_STACK = 28,
+    TIME_BITS = 40, /* bits of a start time: 348 years in ticks of 10 ms */
+};
+
+/* Reads /proc/PID/stat; false: `errno` is set. */
+static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
+{
+    char path[64];
+    ssize_t len = 0;
+    int fd = -1;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    len = read(fd, ret_text, STAT_CAP - 1);
+    amg_spare_close(fd);
+    if (len <= 0)
+        return false;
+    ret_text[len] = '\0';
+    return true;
+}
+
+/* A field behind the name (the name may have spaces); NULL: no such field. */
+static const char *stat_field(const char *text, int number)
+{
+    const char *at = strrchr(text, ')');
+
+    for (int field = STAT_NAME; at != NULL && field < number; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
+    }
+    return at;
+}
+
+static uint64_t stat_number(const char *text, int number)
+{
+    const char *at = stat_field(text, number);
+
+    return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+/* The start time in the low TIME_BITS; in the bits above, the address of the
+ * stack, because exec() keeps the start time but moves the stack. The upper
+ * bits are 0 if this process may not read the address. */
+static uint64_t stat_start(const char *text)
+{
+    return stat_number(text, STAT_START_TIME) |
+           stat_number(text, STAT_START_STACK) >> 4 << TIME_BITS;
+}
+
+static bool is_other_start(uint64_t one, uint64_t other)
+{
+    return (one ^ other) << (64 - TIME_BITS) != 0 ||
+           (one >> TIME_BITS != other >> TIME_BITS && one >> TIME_BITS != 0 &&
+               other >> TIME_BITS != 0);
+}
+
+/* Whether the process is a zombie. The state alone does not tell: a process
+ * whose main thread has ended shows that state, too. */
+static bool stat_has_ended(const char *text)
+{
+    const char *state = stat_field(text, STAT_STATE);
+
+    return state != NULL && (*state == 'Z' || *state == 'X') &&
+           stat_number(text, STAT_THREADS) <= 1;
+}
+
+uint64_t amg_process_start(uint32_t pid)
+{
+    char text[STAT_CAP];
+
+    return stat_read(pid, text) ? stat_start(text) : 0;
+}
+
+char amg_process_state(uint32_t pid)
+{
+    char text[STAT_CAP];
+    const char *state =
+        stat_read(pid, text) ? stat_field(text, STAT_STATE) : NULL;
+
+    return state == NULL ? '\0' : *state;
+}
+
+static bool is_no_process(uint32_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+enum amg_life amg_process_life(uint32_t pid, uint64_t start_time)
+{
+    char text[STAT_CAP];
+    uint64_t began = 0;
+
+    if (is_no_process(pid))
+        return AMG_LIFE_DEAD;
+    if (!stat_read(pid, text)) /* the process may have ended meanwhile */
+        return is_no_process(pid) ? AMG_LIFE_DEAD : AMG_LIFE_UNKNOWN;
+    began = stat_start(text);
+    if (began == 0)
+        return AMG_LIFE_UNKNOWN;
+    /* start_time 0: unknown, or the owner could not read /proc itself. */
+    if (stat_has_ended(text) ||
+        (start_time != 0 && is_other_start(began, start_time)))
+        return AMG_LIFE_DEAD;
+    return AMG_LIFE_ALIVE;
 }

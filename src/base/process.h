@@ -9,6 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Liveness of a process. On AMG_LIFE_UNKNOWN, nothing that the process may
+ * still use is freed, unlinked or reassigned. */
+enum amg_life {
+    AMG_LIFE_ALIVE,
+    AMG_LIFE_DEAD,
+    AMG_LIFE_UNKNOWN, /* for instance when no descriptor is left */
+};
+
+/* Start time of a process of this pid namespace, in ticks; the high bits change
+ * at an exec(). 0: unknown. */
+uint64_t amg_process_start(uint32_t pid);
+/* Letter of the state of its main thread, see proc(5); 0: unknown. */
+char amg_process_state(uint32_t pid);
+/* Liveness of the process of this pid namespace that had `pid` and `start_time`
+ * (0: unknown). A zombie is dead, and so is a process that has become another
+ * program by exec(). */
+enum amg_life amg_process_life(uint32_t pid, uint64_t start_time);
+
 /* Starts counting forks, and holding the kept locks (AMG_LOCK_KEPT) over forks;
  * later calls have no effect. Called before any amg_fork_tell() whose functions
  * take locks: fork() runs the `before` of a later amg_fork_tell() first. */

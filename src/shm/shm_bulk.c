@@ -225,7 +225,7 @@ void amg_shm_bulk_open(struct amg_shm_domain *domain)
         .start_time = region->start_time,
         .pid = region->pid};
     amg_shm_exposer_init(
-        &bulk->exposer, region->keys, region->incarnation, amg_shm_files_life);
+        &bulk->exposer, region->keys, region->incarnation, amg_process_life);
     bulk->exposer.region = region;
     amg_pool_init(&bulk->pool, sizeof(struct amg_shm_transfer),
         _Alignof(struct amg_shm_transfer));

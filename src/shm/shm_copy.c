@@ -220,7 +220,7 @@ static char *area_map(const struct amg_shm_region *region, uint64_t len)
      * SIGBUS. The peer must be alive, or its pid may name another process. */
     if (fstat(fd, &file) == 0 && (uint64_t)file.st_size == len &&
         is_sealed(fd) &&
-        amg_shm_files_life(region->pid, region->start_time) == AMG_SHM_ALIVE)
+        amg_process_life(region->pid, region->start_time) == AMG_LIFE_ALIVE)
         base = mmap(NULL, len, PROT_READ | PROT_WRITE,
             MAP_SHARED | MAP_NORESERVE, fd, 0);
     amg_spare_close(fd);
@@ -258,7 +258,7 @@ static void copy_ways_find(
     if (bulk->area_len > 0 ||
         atomic_load_explicit(&bulk->has_cma, memory_order_relaxed) != 0)
         bulk->accessor = amg_shm_access_claim(
-            bulk->table, region, &domain->bulk.id, amg_shm_files_life);
+            bulk->table, region, &domain->bulk.id, amg_process_life);
 }
 
 AMG_NOINLINE static void copy_ways_learn(

@@ -125,7 +125,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
     while ((peer = next) != NULL) {
         next = amg_shm_peer_next_locked(domain, peer);
         if (peer->watched.silent > 0 && !peer->watched.is_heard &&
-            amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
+            amg_shm_files_owner(&peer->region) == AMG_LIFE_DEAD)
             domain->peer_gone_locked(peer, true);
         else
             amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,

@@ -49,79 +49,7 @@
 
 enum {
     REMOVER_TRIES = 1000, /* attempts to lock a file; all take about 0.1 s */
-    STAT_CAP = 1024,      /* more than /proc/PID/stat has */
-    /* Fields of /proc/PID/stat, see proc(5); field 2 is a name in brackets. */
-    STAT_NAME = 2,
-    STAT_STATE = 3,
-    STAT_THREADS = 20,
-    STAT_START_TIME = 22,
-    STAT_START_STACK = 28,
-    TIME_BITS = 40, /* bits of a start time: 348 years in ticks of 10 ms */
 };
-
-/* Reads /proc/PID/stat; false: `errno` is set. */
-static bool stat_read(uint32_t pid, char ret_text[STAT_CAP])
-{
-    char path[64];
-    ssize_t len = 0;
-    int fd = -1;
-
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-    fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    len = read(fd, ret_text, STAT_CAP - 1);
-    amg_spare_close(fd);
-    if (len <= 0)
-        return false;
-    ret_text[len] = '\0';
-    return true;
-}
-
-/* A field behind the name (the name may have spaces); NULL: no such field. */
-static const char *stat_field(const char *text, int number)
-{
-    const char *at = strrchr(text, ')');
-
-    for (int field = STAT_NAME; at != NULL && field < number; field++) {
-        at = strchr(at, ' ');
-        at = at == NULL ? NULL : at + 1;
-    }
-    return at;
-}
-
-static uint64_t stat_number(const char *text, int number)
-{
-    const char *at = stat_field(text, number);
-
-    return at == NULL ? 0 : strtoull(at, NULL, 10);
-}
-
-/* The start time in the low TIME_BITS; in the bits above, the address of the
- * stack, because exec() keeps the start time but moves the stack. The upper
- * bits are 0 if this process may not read the address. */
-static uint64_t stat_start(const char *text)
-{
-    return stat_number(text, STAT_START_TIME) |
-           stat_number(text, STAT_START_STACK) >> 4 << TIME_BITS;
-}
-
-static bool is_other_start(uint64_t one, uint64_t other)
-{
-    return (one ^ other) << (64 - TIME_BITS) != 0 ||
-           (one >> TIME_BITS != other >> TIME_BITS && one >> TIME_BITS != 0 &&
-               other >> TIME_BITS != 0);
-}
-
-/* Whether the process is a zombie. The state alone does not tell: a process
- * whose main thread has ended shows that state, too. */
-static bool stat_has_ended(const char *text)
-{
-    const char *state = stat_field(text, STAT_STATE);
-
-    return state != NULL && (*state == 'Z' || *state == 'X') &&
-           stat_number(text, STAT_THREADS) <= 1;
-}
 
 static uint64_t pid_namespace(void)
 {
@@ -133,36 +61,9 @@ static uint64_t pid_namespace(void)
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner)
 {
-    char text[STAT_CAP];
-
     ret_owner->pid = (uint32_t)getpid();
-    ret_owner->start_time =
-        stat_read(ret_owner->pid, text) ? stat_start(text) : 0;
+    ret_owner->start_time = amg_process_start(ret_owner->pid);
     ret_owner->pid_ns = pid_namespace();
-}
-
-static bool is_no_process(uint32_t pid)
-{
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
-}
-
-enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time)
-{
-    char text[STAT_CAP];
-    uint64_t began = 0;
-
-    if (is_no_process(pid))
-        return AMG_SHM_DEAD;
-    if (!stat_read(pid, text)) /* the process may have ended meanwhile */
-        return is_no_process(pid) ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
-    began = stat_start(text);
-    if (began == 0)
-        return AMG_SHM_LIFE_UNKNOWN;
-    /* start_time 0: unknown, or the owner could not read /proc itself. */
-    if (stat_has_ended(text) ||
-        (start_time != 0 && is_other_start(began, start_time)))
-        return AMG_SHM_DEAD;
-    return AMG_SHM_ALIVE;
 }
 
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
@@ -222,15 +123,15 @@ static bool is_only_remover(int fd)
 static bool owner_is_dead(int fd, uint32_t *ret_pid)
 {
     struct amg_shm_head head;
-    enum amg_shm_life life = AMG_SHM_LIFE_UNKNOWN;
+    enum amg_life life = AMG_LIFE_UNKNOWN;
 
     if (head_read(fd, &head)) {
         *ret_pid = head.pid;
         if (head.pid_ns == pid_namespace())
-            life = amg_shm_files_life(head.pid, head.start_time);
+            life = amg_process_life(head.pid, head.start_time);
     }
-    return life == AMG_SHM_DEAD ||
-           (life == AMG_SHM_LIFE_UNKNOWN && flock(fd, LOCK_EX | LOCK_NB) == 0);
+    return life == AMG_LIFE_DEAD ||
+           (life == AMG_LIFE_UNKNOWN && flock(fd, LOCK_EX | LOCK_NB) == 0);
 }
 
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid)
@@ -270,37 +171,36 @@ void amg_shm_files_remove(const char *path, int fd)
         unlink(path);
 }
 
-enum amg_shm_life amg_shm_files_life_by_lock(
-    const char *name, uint64_t incarnation)
+enum amg_life amg_shm_files_life_by_lock(const char *name, uint64_t incarnation)
 {
     char path[AMG_SHM_PATH_CAP];
     struct amg_shm_head head;
-    enum amg_shm_life life = AMG_SHM_LIFE_UNKNOWN;
+    enum amg_life life = AMG_LIFE_UNKNOWN;
     int fd = -1;
 
     amg_shm_files_path(name, path);
     fd = amg_spare_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return errno == ENOENT ? AMG_SHM_DEAD : AMG_SHM_LIFE_UNKNOWN;
+        return errno == ENOENT ? AMG_LIFE_DEAD : AMG_LIFE_UNKNOWN;
     /* DEAD: another segment has the name, or no process holds the lock. */
     if (head_read(fd, &head) && head.incarnation != incarnation)
-        life = AMG_SHM_DEAD;
+        life = AMG_LIFE_DEAD;
     else if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        life = AMG_SHM_DEAD;
+        life = AMG_LIFE_DEAD;
     else if (errno == EWOULDBLOCK)
-        life = AMG_SHM_ALIVE;
+        life = AMG_LIFE_ALIVE;
     amg_spare_close(fd);
     return life;
 }
 
-enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region)
+enum amg_life amg_shm_files_owner(const struct amg_shm_region *region)
 {
     uint64_t own = pid_namespace();
 
     if (region->pid_ns == own)
-        return amg_shm_files_life(region->pid, region->start_time);
+        return amg_process_life(region->pid, region->start_time);
     return own == 0
-               ? AMG_SHM_LIFE_UNKNOWN
+               ? AMG_LIFE_UNKNOWN
                : amg_shm_files_life_by_lock(region->name, region->incarnation);
 }
 

@@ -4,6 +4,7 @@
 #ifndef AMG_SHM_SHM_FILES_H
 #define AMG_SHM_SHM_FILES_H
 
+#include "base/process.h"
 #include "mercury_core_types.h"
 #include "shm/shm_segment.h"
 #include "transport/transport.h"
@@ -22,29 +23,16 @@ struct amg_shm_rank {
 
 enum { AMG_SHM_PATH_CAP = 128 };
 
-/* Liveness of a process. On AMG_SHM_LIFE_UNKNOWN, nothing that the process may
- * still use is freed, unlinked or reassigned. */
-enum amg_shm_life {
-    AMG_SHM_ALIVE,
-    AMG_SHM_DEAD,
-    AMG_SHM_LIFE_UNKNOWN, /* for instance when no descriptor is left */
-};
-
-typedef enum amg_shm_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
+typedef enum amg_life (*amg_shm_life_fn)(uint32_t pid, uint64_t start_time);
 
 /* Identity of this process. */
 struct amg_shm_owner {
     uint32_t pid;
-    uint64_t start_time; /* in ticks; the high bits change at an exec() */
+    uint64_t start_time; /* of amg_process_start() */
     uint64_t pid_ns;
 };
 
 void amg_shm_files_self(struct amg_shm_owner *ret_owner);
-
-/* Liveness of the process of this pid namespace that had `pid` and `start_time`
- * (0: unknown). A zombie is dead, and so is a process that has become another
- * program by exec(). */
-enum amg_shm_life amg_shm_files_life(uint32_t pid, uint64_t start_time);
 
 /* The path of the segment `name`, and of the doorbell FIFO of a context. */
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP]);
@@ -56,11 +44,11 @@ void amg_shm_files_doorbell(const char *name, uint64_t incarnation,
 bool amg_shm_files_remove_stale(const char *path, uint32_t *ret_pid);
 
 /* Liveness of the owner of a segment of another pid namespace. */
-enum amg_shm_life amg_shm_files_life_by_lock(
+enum amg_life amg_shm_files_life_by_lock(
     const char *name, uint64_t incarnation);
 
 /* Liveness of the owner of a mapped segment. */
-enum amg_shm_life amg_shm_files_owner(const struct amg_shm_region *region);
+enum amg_life amg_shm_files_owner(const struct amg_shm_region *region);
 
 /* Opens, by amg_spare_open(), the file that a process of this pid namespace and
  * user has open as `fd`. -1, with `errno`: not a file of `kind` (S_IFREG,

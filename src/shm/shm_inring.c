@@ -64,17 +64,17 @@ static bool name_read(
 
 /* Liveness of the sender: by its pid, or by the lock of its segment if the pid
  * is of another namespace. */
-static enum amg_shm_life slot_life(
+static enum amg_life slot_life(
     const struct amg_shm_domain *domain, uint32_t slot, uint64_t claim)
 {
     const struct amg_shm_ring *ring = &domain->region.rings[slot];
     char name[AMG_SHM_NAME_CAP];
 
     if (!amg_shm_claim_is_other_ns(claim))
-        return amg_shm_files_life(amg_shm_claim_pid(claim), 0);
+        return amg_process_life(amg_shm_claim_pid(claim), 0);
     if (amg_shm_claim_state(claim) < AMG_SHM_CLAIM_LIVE ||
         !name_read(ring, name))
-        return AMG_SHM_LIFE_UNKNOWN;
+        return AMG_LIFE_UNKNOWN;
     return amg_shm_files_life_by_lock(name, ring->incarnation);
 }
 
@@ -90,7 +90,7 @@ static void sender_refuse(struct amg_shm_domain *domain, uint32_t slot,
 
     if (why == HG_ADDRNOTAVAIL ||
         amg_shm_claim_state(claim) == AMG_SHM_CLAIM_LEAVING ||
-        slot_life(domain, slot, claim) == AMG_SHM_DEAD) {
+        slot_life(domain, slot, claim) == AMG_LIFE_DEAD) {
         slot_free(domain, slot);
         return;
     }
@@ -305,7 +305,7 @@ static bool claims_check_locked(struct amg_shm_inbox *inbox)
             continue;
         if (slot_is_of_gone_locked(domain, i, claim))
             is_done = slot_take_locked(inbox, i) && is_done;
-        else if (slot_life(domain, i, claim) == AMG_SHM_DEAD)
+        else if (slot_life(domain, i, claim) == AMG_LIFE_DEAD)
             slot_free(domain, i);
     }
     return is_done;

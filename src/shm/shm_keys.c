@@ -47,7 +47,7 @@ static uint32_t accessor_reap(
 
     if (id <= AMG_SHM_CLEARING || pid == 0 ||
         life(pid, atomic_load_explicit(&accessor->start_time,
-                      memory_order_relaxed)) != AMG_SHM_DEAD)
+                      memory_order_relaxed)) != AMG_LIFE_DEAD)
         return id <= AMG_SHM_CLEARING ? 0 : pid;
     if (atomic_compare_exchange_strong_explicit(&accessor->id, &id,
             AMG_SHM_CLEARING, memory_order_acq_rel, memory_order_relaxed))

@@ -282,7 +282,7 @@ static void no_pidfd_check_locked(struct amg_shm_domain *domain)
             checks++;
             amg_list_remove(link);
             amg_list_push(&checked, link);
-            if (amg_shm_files_owner(&peer->region) == AMG_SHM_DEAD)
+            if (amg_shm_files_owner(&peer->region) == AMG_LIFE_DEAD)
                 peer_gone_locked(peer, true);
         }
         link = next;

@@ -118,7 +118,7 @@ static void peer_pidfd_open_locked(struct amg_shm_peer *peer)
     domain->deaths.pidfds += peer->pidfd >= 0;
     /* The pid may have been reused before the pidfd was opened. */
     if (peer->pidfd >= 0 &&
-        (amg_shm_files_owner(&peer->region) != AMG_SHM_ALIVE ||
+        (amg_shm_files_owner(&peer->region) != AMG_LIFE_ALIVE ||
             epoll_ctl(
                 domain->deaths.epoll, EPOLL_CTL_ADD, peer->pidfd, &event) != 0))
         amg_shm_peer_pidfd_close_locked(peer);
@@ -188,7 +188,7 @@ static struct amg_shm_peer *peer_known_locked(
         if (peer->state == AMG_SHM_PEER_ALIVE &&
             strcmp(peer->region.name, name) == 0 &&
             !amg_shm_region_is_closed(&peer->region) &&
-            amg_shm_files_owner(&peer->region) != AMG_SHM_DEAD)
+            amg_shm_files_owner(&peer->region) != AMG_LIFE_DEAD)
             break;
     return peer;
 }
@@ -220,7 +220,7 @@ static hg_return_t peer_map_locked(struct amg_shm_domain *domain,
     rc = HG_ADDRNOTAVAIL;
     if ((incarnation != 0 && region.incarnation != incarnation) ||
         amg_shm_region_is_closed(&region) ||
-        amg_shm_files_owner(&region) == AMG_SHM_DEAD)
+        amg_shm_files_owner(&region) == AMG_LIFE_DEAD)
         goto unmap;
     peer = amg_map_get(&domain->peers, region.incarnation);
     if (peer != NULL && peer->state != AMG_SHM_PEER_UNMET)

@@ -233,7 +233,7 @@ static int open_nameless(const char *name)
         return -1;
     fd = amg_shm_files_open_of(pid, fd, S_IFREG);
     /* EACCES: the kernel hides the descriptors of a zombie. */
-    if (fd < 0 && errno == EACCES && amg_shm_files_life(pid, 0) == AMG_SHM_DEAD)
+    if (fd < 0 && errno == EACCES && amg_process_life(pid, 0) == AMG_LIFE_DEAD)
         errno = ENOENT;
     return fd;
 }

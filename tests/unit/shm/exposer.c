@@ -130,7 +130,7 @@ static void child_main(int out)
     memset(&shown, 0, sizeof(shown));
     memcpy(shown.name, region.name, sizeof(shown.name));
     amg_shm_exposer_init(
-        &keys, region.keys, region.incarnation, amg_shm_files_life);
+        &keys, region.keys, region.incarnation, amg_process_life);
     exposer_fill(bytes, 0, LEN);
     exposer_fill((char *)area.base + 100, 0, LEN);
     exposer_fill(hole, 0, HOLE_LEN);

@@ -245,10 +245,10 @@ static void test_cleaning_removes_files_of_dead_processes_only(void **state)
     party_child_start(&living, PARTY_DEAF, name_choose(living_name, "living"));
     assert_int_equal(amg_shm_region_map(dead_name, &region), HG_SUCCESS);
     amg_shm_files_doorbell(dead_name, region.incarnation, 0, doorbell);
-    assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_ALIVE);
+    assert_int_equal(amg_shm_files_owner(&region), AMG_LIFE_ALIVE);
     assert_int_equal(access(doorbell, F_OK), 0);
     party_child_kill(&dead);
-    assert_int_equal(amg_shm_files_owner(&region), AMG_SHM_DEAD);
+    assert_int_equal(amg_shm_files_owner(&region), AMG_LIFE_DEAD);
     assert_true(has_file(dead_name));
     (void)amg_shm_files_clean();
     assert_false(has_file(dead_name));
@@ -324,9 +324,9 @@ static void test_ended_process_is_dead_before_its_parent_has_waited(
         _exit(0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
     assert_int_equal(kill(pid, 0), 0);
-    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_DEAD);
+    assert_int_equal(amg_process_life((uint32_t)pid, 0), AMG_LIFE_DEAD);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_DEAD);
+    assert_int_equal(amg_process_life((uint32_t)pid, 0), AMG_LIFE_DEAD);
 }
 
 static void *sleeper(void *in)
@@ -364,7 +364,7 @@ static void test_process_whose_first_thread_has_ended_lives(void **state)
         assert_non_null(fgets(text, sizeof(text), stat));
         fclose(stat);
     } while (strstr(text, ") Z ") == NULL);
-    assert_int_equal(amg_shm_files_life((uint32_t)pid, 0), AMG_SHM_ALIVE);
+    assert_int_equal(amg_process_life((uint32_t)pid, 0), AMG_LIFE_ALIVE);
     assert_int_equal(write(ends[1], "", 1), 1);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(ends[0]);
@@ -387,7 +387,7 @@ static void test_process_that_became_another_program_is_dead(void **state)
     if (pid == 0) {
         close(input[1]);
         amg_shm_files_self(&child);
-        if (amg_shm_files_life(child.pid, child.start_time) == AMG_SHM_ALIVE &&
+        if (amg_process_life(child.pid, child.start_time) == AMG_LIFE_ALIVE &&
             write(began[1], &child, sizeof(child)) == sizeof(child) &&
             dup2(input[0], STDIN_FILENO) == STDIN_FILENO)
             execl("/bin/cat", "cat", (char *)NULL);
@@ -398,9 +398,9 @@ static void test_process_that_became_another_program_is_dead(void **state)
     assert_int_equal(read(began[0], &child, sizeof(child)), sizeof(child));
     assert_int_equal(read(began[0], &child, 1), 0); /* exec() closed it */
     assert_int_equal(child.pid, pid);
-    assert_int_equal(amg_shm_files_life(child.pid, 0), AMG_SHM_ALIVE);
+    assert_int_equal(amg_process_life(child.pid, 0), AMG_LIFE_ALIVE);
     assert_int_equal(
-        amg_shm_files_life(child.pid, child.start_time), AMG_SHM_DEAD);
+        amg_process_life(child.pid, child.start_time), AMG_LIFE_DEAD);
     close(input[1]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(began[0]);
@@ -408,20 +408,20 @@ static void test_process_that_became_another_program_is_dead(void **state)
 
 static void test_without_descriptors_no_process_counts_as_dead(void **state)
 {
-    enum amg_shm_life life = AMG_SHM_ALIVE;
+    enum amg_life life = AMG_LIFE_ALIVE;
     struct amg_shm_owner self;
     struct rlimit kept;
 
     (void)state;
     amg_shm_files_self(&self);
     descriptors_use_up(&kept, 0);
-    life = amg_shm_files_life(self.pid, self.start_time);
+    life = amg_process_life(self.pid, self.start_time);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
-    assert_int_equal(life, AMG_SHM_LIFE_UNKNOWN);
+    assert_int_equal(life, AMG_LIFE_UNKNOWN);
     assert_int_equal(
-        amg_shm_files_life(self.pid, self.start_time), AMG_SHM_ALIVE);
+        amg_process_life(self.pid, self.start_time), AMG_LIFE_ALIVE);
     assert_int_equal(
-        amg_shm_files_life(self.pid, self.start_time + 1), AMG_SHM_DEAD);
+        amg_process_life(self.pid, self.start_time + 1), AMG_LIFE_DEAD);
 }
 
 /* A limit on descriptors that permits `more` further ones. */

@@ -14,11 +14,11 @@
 static const struct amg_shm_accessor_id me = {
     .id = 77, .start_time = 5, .pid = 4};
 
-static enum amg_shm_life is_alive(uint32_t pid, uint64_t start_time)
+static enum amg_life is_alive(uint32_t pid, uint64_t start_time)
 {
     (void)pid;
     (void)start_time;
-    return AMG_SHM_ALIVE;
+    return AMG_LIFE_ALIVE;
 }
 
 /* Exposes and removes again and again, while threads access: inside an access

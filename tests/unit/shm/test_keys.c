@@ -26,12 +26,12 @@ enum { VISITORS = 127 }; /* of a large node */
 static const struct amg_shm_accessor_id me = {
     .id = 77, .start_time = 5, .pid = 4};
 
-static enum amg_shm_life most_live(uint32_t pid, uint64_t start_time)
+static enum amg_life most_live(uint32_t pid, uint64_t start_time)
 {
     (void)start_time;
-    return pid == DEAD_PID     ? AMG_SHM_DEAD
-           : pid == UNTOLD_PID ? AMG_SHM_LIFE_UNKNOWN
-                               : AMG_SHM_ALIVE;
+    return pid == DEAD_PID     ? AMG_LIFE_DEAD
+           : pid == UNTOLD_PID ? AMG_LIFE_UNKNOWN
+                               : AMG_LIFE_ALIVE;
 }
 
 struct fixture {
@@ -380,12 +380,12 @@ static void test_keys_remove_waits_for_processes_that_may_live(void **state)
  * and releases its slot. */
 static struct amg_shm_accessor *leaving;
 
-static enum amg_shm_life leaves_when_asked(uint32_t pid, uint64_t start_time)
+static enum amg_life leaves_when_asked(uint32_t pid, uint64_t start_time)
 {
     (void)start_time;
     if (pid == LEAVING_PID)
         amg_shm_access_release(leaving);
-    return AMG_SHM_ALIVE;
+    return AMG_LIFE_ALIVE;
 }
 
 static void test_keys_remove_waits_for_others_when_an_accessor_leaves(

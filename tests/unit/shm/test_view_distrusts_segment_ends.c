@@ -18,11 +18,11 @@ enum { LEN = 2000, LONG_MS = 10000 };
 static const struct amg_shm_accessor_id me = {
     .id = 77, .start_time = 5, .pid = 4};
 
-static enum amg_shm_life all_live(uint32_t pid, uint64_t start_time)
+static enum amg_life all_live(uint32_t pid, uint64_t start_time)
 {
     (void)pid;
     (void)start_time;
-    return AMG_SHM_ALIVE;
+    return AMG_LIFE_ALIVE;
 }
 
 struct fixture {

@@ -107,7 +107,7 @@ struct amg_status_class {
     _Atomic uint64_t handler;
     _Atomic uint64_t wait; /* amg_wait_kind << 56 | begin, in ms */
     /* Written by amg_status_write(): */
-    _Atomic uint64_t written_ns; /* 0: never */
+    _Atomic uint64_t doing_ns; /* time of `doing`; 0: never */
     struct amg_doing doing;
     uint64_t counters[AMG_STATUS_COUNTERS]; /* by enum amg_counter */
     char names[2][AMG_STATUS_NAME_CAP]; /* of doing.handler, doing.to_call */
@@ -176,44 +176,43 @@ struct amg_status_facts {
     char names[2][AMG_STATUS_NAME_CAP];
 };
 
-/* Writes facts to a part: `doing`, `counters` and `names` that are not NULL.
- * Does nothing while another thread writes. */
+/* Writes those facts of a part that are not NULL: `doing`, the first `count`
+ * counters, the names of doing->handler and doing->to_call. Does nothing while
+ * another thread writes. The ages in `doing` grow until the next write, so the
+ * last write before a pause of the writer has `to` NOBODY. */
 void amg_status_write(struct amg_status_class *part, uint64_t now_ns,
     const struct amg_doing *doing, const uint64_t *counters, unsigned count,
     const char *const names[2]);
 
-/* A page of a process of this node; owned by its user. */
-struct amg_status_view {
-    struct amg_status *page; /* may be written if it was found so */
-};
-
 /* Maps the page of a process, until amg_status_drop(). `start_time` 0: unknown.
  * HG_NOENTRY: no such process, or it has no page; HG_PERMISSION: the process is
  * of another user; HG_PROTONOSUPPORT: its library has another version. */
-hg_return_t amg_status_find(uint32_t pid, uint64_t start_time, bool may_write,
-    struct amg_status_view *ret_view);
-void amg_status_drop(struct amg_status_view *view);
+hg_return_t amg_status_find(
+    uint32_t pid, uint64_t start_time, struct amg_status **ret_page);
+void amg_status_drop(struct amg_status *status);
 
-/* The facts of class `i` of a page, whose `doing` is brought up to now by the
- * words: `idle_ms`, `wait`, `mark`, `state`, and `handler` if one runs. False:
- * the class is not open, or its writer stopped amid a write. */
+/* The facts of class `i` of a page, where `doing` is of now: its ages, `wait`,
+ * `mark`, `host`, `state`, and `handler`, if one runs. False: the class is not
+ * open, or its writer stopped amid a write. */
 bool amg_status_read(const struct amg_status *page, unsigned i,
     struct amg_status_facts *ret_facts);
 
-/* "amalgam_barrier()", "" for AMG_WAIT_KIND_NONE; what the kinds and stages are
- * called in reports: "is queued there". */
+/* "amalgam_barrier()"; "" for AMG_WAIT_KIND_NONE. */
 const char *amg_wait_text(enum amg_wait_kind kind);
+/* The end of a sentence about a call: "is queued there". */
 const char *amg_stage_text(enum amg_stage stage);
 
-/* Write a sentence about a rank, without its number and the full stop, with the
- * names of doing->handler and doing->to_call ("": by number):
- *   `to`: waits for rank 2: its call of "swap", 60 s old, is queued there
- *   `own`: made progress 0.0 s ago; runs 1 handler, "swap" for 60 s; ...
- * amg_doing_write_to() writes "" if the rank waits for nobody. Return `text`.
- */
-const char *amg_doing_write_to(
-    const struct amg_doing *doing, const char *name, char *text, size_t cap);
-const char *amg_doing_write_own(
-    const struct amg_doing *doing, const char *name, char *text, size_t cap);
+enum { AMG_DOING_TEXT_CAP = 384 };
+
+/* Write the end of a sentence whose subject is the rank. `name` is that of
+ * doing->to_call, or of doing->handler; "": unknown, the id is written. Return
+ * `ret_text`.
+ *   waits: waits for rank 2: its call of "swap", 60 s old, is queued there
+ *          ("" if the rank waits for nobody)
+ *   state: made progress 0.0 s ago; runs 1 handler, "swap" for 60 s; ... */
+const char *amg_doing_waits(const struct amg_doing *doing, const char *name,
+    char ret_text[AMG_DOING_TEXT_CAP]);
+const char *amg_doing_state(const struct amg_doing *doing, const char *name,
+    char ret_text[AMG_DOING_TEXT_CAP]);
 
 #endif

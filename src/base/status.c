@@ -283,7 +283,7 @@ static void facts_renew(const struct amg_status *status,
     }
     doing->wait = (uint8_t)(wait >> WAIT_SHIFT);
     doing->wait_ms =
-        doing->wait == AMG_WAIT_KIND_NONE
+        doing->wait == AMG_AWAIT_NONE
             ? 0
             : ms_between(
                   (wait & ((1ull << WAIT_SHIFT) - 1)) * AMG_NS_PER_MS, now_ns);
@@ -326,18 +326,18 @@ bool amg_status_read(const struct amg_status *status, unsigned i,
     return is_whole;
 }
 
-const char *amg_wait_text(enum amg_wait_kind kind)
+const char *amg_await_text(enum amg_await kind)
 {
-    static const char *const texts[AMG_WAIT_KINDS] = {
-        [AMG_WAIT_KIND_NONE] = "",
-        [AMG_WAIT_KIND_BARRIER] = "amalgam_barrier()",
-        [AMG_WAIT_KIND_QUIESCE] = "a quiescence",
-        [AMG_WAIT_KIND_FINALIZE] = "the end of a class",
-        [AMG_WAIT_KIND_MARGO_FINALIZE] = "margo_finalize()",
-        [AMG_WAIT_KIND_MPI_REQUEST] = "amalgam_wait()",
+    static const char *const texts[AMG_AWAITS] = {
+        [AMG_AWAIT_NONE] = "",
+        [AMG_AWAIT_BARRIER] = "amalgam_barrier()",
+        [AMG_AWAIT_QUIESCE] = "a quiescence",
+        [AMG_AWAIT_FINALIZE] = "the end of a class",
+        [AMG_AWAIT_MARGO_FINALIZE] = "margo_finalize()",
+        [AMG_AWAIT_MPI_REQUEST] = "amalgam_wait()",
     };
 
-    return kind < AMG_WAIT_KINDS ? texts[kind] : "";
+    return kind < AMG_AWAITS ? texts[kind] : "";
 }
 
 const char *amg_stage_text(enum amg_stage stage)
@@ -406,8 +406,8 @@ const char *amg_doing_waits(const struct amg_doing *doing, const char *name,
             amg_stage_text(doing->stage));
         if (doing->more > 0)
             text_add(ret_text, "; %u more are as late", doing->more);
-    } else if (doing->wait != AMG_WAIT_KIND_NONE) {
-        text_add(ret_text, "waits in %s for ", amg_wait_text(doing->wait));
+    } else if (doing->wait != AMG_AWAIT_NONE) {
+        text_add(ret_text, "waits in %s for ", amg_await_text(doing->wait));
         age_add(ret_text, doing->wait_ms);
     }
     return ret_text;

@@ -31,14 +31,14 @@ enum {
 };
 
 /* What the program waits for in a call of the library. */
-enum amg_wait_kind {
-    AMG_WAIT_KIND_NONE,
-    AMG_WAIT_KIND_BARRIER,
-    AMG_WAIT_KIND_QUIESCE,
-    AMG_WAIT_KIND_FINALIZE,
-    AMG_WAIT_KIND_MARGO_FINALIZE,
-    AMG_WAIT_KIND_MPI_REQUEST,
-    AMG_WAIT_KINDS
+enum amg_await {
+    AMG_AWAIT_NONE,
+    AMG_AWAIT_BARRIER,
+    AMG_AWAIT_QUIESCE,
+    AMG_AWAIT_FINALIZE,
+    AMG_AWAIT_MARGO_FINALIZE,
+    AMG_AWAIT_MPI_REQUEST,
+    AMG_AWAITS
 };
 
 /* How far a call or transfer has come. */
@@ -70,7 +70,7 @@ enum amg_doing_from {
 struct amg_doing {
     uint32_t rank, pid;
     uint32_t idle_ms;    /* since its last progress */
-    uint8_t wait;        /* enum amg_wait_kind */
+    uint8_t wait;        /* enum amg_await */
     uint8_t stage;       /* enum amg_stage, of `to` */
     uint8_t call_stage;  /* answers only: of the call that was asked about */
     uint8_t from;        /* bits of enum amg_doing_from */
@@ -105,7 +105,9 @@ struct amg_status_class {
     _Atomic uint64_t progress_ns;
     /* RPC id of the handler that began last; 0: that handler has returned. */
     _Atomic uint64_t handler;
-    _Atomic uint64_t wait; /* amg_wait_kind << 56 | begin, in ms */
+    /* The wait that began first: amg_await << 56 | begin, in ms; 0: none.
+     */
+    _Atomic uint64_t wait;
     /* Written by amg_status_write(): */
     _Atomic uint64_t doing_ns; /* time of `doing`; 0: never */
     struct amg_doing doing;
@@ -136,6 +138,12 @@ struct amg_status_class *amg_status_none(void);
  * no job. Returns amg_status_none() where there is no part. */
 struct amg_status_class *amg_status_open(
     uint32_t rank, uint32_t size, const char *reach);
+/* The class has ended for its peers, so the end of the process is no death. */
+static inline void amg_status_leave(struct amg_status_class *part)
+{
+    atomic_store_explicit(&part->has_left, 1u, memory_order_release);
+}
+
 /* Gives the part back; accepts amg_status_none(). */
 void amg_status_close(struct amg_status_class *part);
 
@@ -154,19 +162,32 @@ static inline void amg_status_stamp(
     atomic_store_explicit(&part->progress_ns, now_ns, memory_order_relaxed);
 }
 
-/* Begins a wait of the program; returns the word for amg_status_waited(), which
- * ends the wait: waits may be nested. */
-static inline uint64_t amg_status_wait(
-    struct amg_status_class *part, enum amg_wait_kind kind)
+/* The handler of an RPC begins; 0: the handler returned. */
+static inline void amg_status_run(struct amg_status_class *part, uint64_t id)
 {
-    return atomic_exchange_explicit(&part->wait,
-        (uint64_t)kind << 56 | amg_clock_ns() / AMG_NS_PER_MS,
-        memory_order_relaxed);
+    atomic_store_explicit(&part->handler, id, memory_order_relaxed);
+}
+
+/* Shows a wait of the program, until amg_status_waited() with the result. Waits
+ * that begin within another wait, or in another thread meanwhile, are not
+ * shown. */
+static inline uint64_t amg_status_wait(
+    struct amg_status_class *part, enum amg_await kind)
+{
+    uint64_t word = (uint64_t)kind << 56 | amg_clock_ns() / AMG_NS_PER_MS;
+    uint64_t none = 0;
+
+    return atomic_compare_exchange_strong_explicit(&part->wait, &none, word,
+               memory_order_relaxed, memory_order_relaxed)
+               ? word
+               : 0;
 }
 static inline void amg_status_waited(
-    struct amg_status_class *part, uint64_t before)
+    struct amg_status_class *part, uint64_t word)
 {
-    atomic_store_explicit(&part->wait, before, memory_order_relaxed);
+    if (word != 0)
+        (void)atomic_compare_exchange_strong_explicit(
+            &part->wait, &word, 0, memory_order_relaxed, memory_order_relaxed);
 }
 
 /* What a writer publishes as a whole. */
@@ -197,8 +218,8 @@ void amg_status_drop(struct amg_status *status);
 bool amg_status_read(const struct amg_status *page, unsigned i,
     struct amg_status_facts *ret_facts);
 
-/* "amalgam_barrier()"; "" for AMG_WAIT_KIND_NONE. */
-const char *amg_wait_text(enum amg_wait_kind kind);
+/* "amalgam_barrier()"; "" for AMG_AWAIT_NONE. */
+const char *amg_await_text(enum amg_await kind);
 /* The end of a sentence about a call: "is queued there". */
 const char *amg_stage_text(enum amg_stage stage);
 

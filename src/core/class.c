@@ -115,6 +115,7 @@ static hg_return_t class_borrow(hg_class_t *cls)
     cls->joined = owner->joined;
     cls->ranks = owner->ranks;
     cls->job = owner->job;
+    cls->job.status = amg_status_none();
     cls->pool = owner->pool; /* the pool that the domains know */
     /* With no_loopback, calls to this process itself use the main route. */
     if (cls->plan.no_loopback)
@@ -165,6 +166,9 @@ static void class_free(hg_class_t *cls)
 {
     unsigned route = AMG_ROUTE_COUNT;
 
+    amg_status_close(cls->job.status);
+    if (cls->plan.owner == NULL)
+        amg_mem_free(cls->job.mates);
     if (cls->plan.owner != NULL)
         class_give_back(cls);
     else if (cls->route_map != NULL)
@@ -184,6 +188,7 @@ static void class_stop(void *arg)
 {
     hg_class_t *cls = arg;
 
+    amg_status_leave(cls->job.status);
     for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++)
         if (cls->domains[route] != NULL &&
             route != (unsigned)cls->plan.main_route)
@@ -240,6 +245,7 @@ hg_return_t amg_class_open(
     memset(&cls->domains, 0, sizeof(*cls) - offsetof(hg_class_t, domains));
     cls->plan = *plan;
     cls->progress_config.is_mercury = plan->is_mercury;
+    cls->job.status = amg_status_none();
     amg_lock_init(&cls->lock);
     amg_class_set_state(cls, AMG_CLASS_OPENING);
     rc = amg_progress_config_ask(&cls->progress_config, plan->progress);
@@ -249,6 +255,7 @@ hg_return_t amg_class_open(
     if (rc != HG_SUCCESS)
         goto free_class;
     class_take_limits(cls);
+    cls->job.status = amg_status_open(cls->job.rank, cls->job.size, cls->reach);
     cls->progress_config.no_block = plan->no_block;
     cls->progress_config.must_yield = cls->limits.must_yield;
     amg_class_set_state(cls, AMG_CLASS_OPEN);

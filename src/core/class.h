@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/clock.h"
+#include "base/status.h"
 #include "core/progress_config.h"
 #include "core/pool.h"
 #include "mercury_types.h"
@@ -136,11 +137,20 @@ struct amg_class_plan {
     bool is_mercury; /* callbacks run in HG_Trigger() by default */
 };
 
+/* A rank of this node, itself included. */
+struct amg_class_mate {
+    uint32_t rank, pid;
+    uint64_t start_time; /* of amg_process_start() */
+};
+
 /* The ranks that a class reaches, and their nodes. */
 struct amg_class_job {
     uint32_t rank;      /* of this process */
     uint32_t size;      /* 0: the peers are no ranks */
     uint32_t node_size; /* see struct amg_node */
+    uint32_t mate_count;
+    struct amg_class_mate *mates;    /* by rank; NULL: no memory, or no ranks */
+    struct amg_status_class *status; /* never NULL; each class has its own */
 };
 
 /* Owned by its opener, until amg_class_close(). Fields that have no comment and
@@ -259,6 +269,8 @@ void amg_class_report(hg_class_t *cls);
 /* After all ranks of a job have closed: did all answers and credits between
  * this rank and the others return? Else writes what is under way to stderr. */
 bool amg_class_owes_nothing(hg_class_t *cls);
+/* Writes the counters to the status page. */
+void amg_class_show(hg_class_t *cls, uint64_t now_ns);
 /* Logs the counters of a class that closes, if its plan says so. */
 void amg_diag_end(hg_class_t *cls);
 

@@ -280,6 +280,23 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
 /* Runs `ops.look`, if its time has come. */
 void amg_context_look(hg_context_t *context, uint64_t now_ns);
 
+enum { AMG_CONTEXT_SHOW_MS = 250 };
+
+/* By the owner: reads the clock, and tells readers of the status page that this
+ * thread makes progress, and now and then what the class counts. */
+static inline uint64_t amg_context_clock_ns(hg_context_t *context)
+{
+    uint64_t now_ns = amg_clock_ns();
+    hg_class_t *cls = amg_context_class(context);
+
+    amg_status_stamp(cls->job.status, now_ns);
+    if (!AMG_LIKELY(now_ns < context->wakeup.show_ns)) {
+        context->wakeup.show_ns = now_ns + AMG_CONTEXT_SHOW_MS * AMG_NS_PER_MS;
+        amg_class_show(cls, now_ns);
+    }
+    return now_ns;
+}
+
 /* Time of the next `ops.look`. */
 static inline uint64_t amg_context_look_ns(const hg_context_t *context)
 {

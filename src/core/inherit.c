@@ -87,6 +87,7 @@ static void fork_end_child(void)
 {
     struct amg_link *link = NULL;
 
+    amg_status_inherit();
     while ((link = amg_list_pop(&classes)) != NULL)
         class_inherit(amg_container_of(link, struct hg_class, opened));
     amg_lock_init(&classes_lock);

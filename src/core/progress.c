@@ -296,7 +296,7 @@ static bool owner_rest(hg_context_t *context, struct wait *wait)
         wait->polls < wait->rest_at)
         return true;
     wait->rest_at = wait->polls + CLOCK_EVERY;
-    now_ns = amg_clock_ns();
+    now_ns = amg_context_clock_ns(context);
     amg_context_send_unsent(context);
     if (amg_context_look_ns(context) <= now_ns && !amg_role.is_library_thread)
         amg_context_look(context, now_ns);

@@ -56,7 +56,7 @@ static bool class_is_busy(hg_class_t *cls)
     return context != NULL;
 }
 
-hg_return_t amg_class_quiesce(hg_class_t *cls)
+static hg_return_t class_quiesce(hg_class_t *cls)
 {
     bool is_of_job = cls->domains[AMG_ROUTE_MPI] != NULL;
     enum amg_patience_verdict verdict = AMG_PATIENCE_WAIT;
@@ -79,4 +79,13 @@ hg_return_t amg_class_quiesce(hg_class_t *cls)
     }
     class_abandon(cls);
     return HG_TIMEOUT;
+}
+
+hg_return_t amg_class_quiesce(hg_class_t *cls)
+{
+    hg_return_t rc = class_quiesce(cls);
+
+    if (rc != HG_AGAIN)
+        amg_status_leave(cls->job.status);
+    return rc;
 }

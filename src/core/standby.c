@@ -177,7 +177,7 @@ static bool drive_rest(
     struct amg_standby *standby, unsigned epoch, uint64_t until_ns)
 {
     hg_context_t *context = standby->context;
-    uint64_t now_ns = amg_clock_ns();
+    uint64_t now_ns = amg_context_clock_ns(context);
     uint64_t look_ns = amg_context_look_ns(context);
     struct amg_wait_step step = pace_now(standby, now_ns);
 

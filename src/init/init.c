@@ -140,7 +140,7 @@ hg_return_t amg_init_class(const struct amg_init *init, hg_class_t **ret_class)
     }
     amg_rpc_class_attach(cls, rpcs, &amg_serve_handle_ops);
     if (cls->plan.main_route == AMG_ROUTE_SELF) /* a job of one rank */
-        cls->job = (struct amg_class_job){0, 1, 1};
+        cls->job.size = cls->job.node_size = 1;
     amg_groups_attach(cls, groups);
     amg_class_settle_progress(cls);
     *ret_class = cls;
@@ -442,6 +442,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
         all_threads_start(cls);
         return rc;
     }
+    (void)amg_status_wait(cls->job.status, AMG_AWAIT_FINALIZE);
     while (!is_quiet && (ended = quiesce(cls, serve, deadline_ns)) == HG_AGAIN)
         if (cls->limits.must_yield)
             amg_back_off(tries++);

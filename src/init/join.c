@@ -225,6 +225,8 @@ struct card {
     uint32_t other;       /* rank whose segment this rank tried to map */
     uint32_t needs_names; /* the file of `other` can be opened only by name */
     struct amg_shm_id id;
+    uint32_t pid;
+    uint64_t start_time; /* of amg_process_start() */
 };
 
 static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "room for a card");
@@ -330,6 +332,19 @@ static void bindings_keep(hg_class_t *cls, const struct amg_node *node)
     cls->progress_config.has_strangers = node->is_part;
 }
 
+/* Stores the processes of the node's ranks, in rank order as the cards. */
+static void mates_keep(hg_class_t *cls, const struct amg_node *node)
+{
+    const struct card *cards = node->cards;
+    uint32_t count = node->boot->size;
+
+    cls->job.mates = amg_mem_alloc(count * sizeof(*cls->job.mates));
+    cls->job.mate_count = cls->job.mates == NULL ? 0 : count;
+    for (uint32_t i = 0; i < cls->job.mate_count; i++)
+        cls->job.mates[i] = (struct amg_class_mate){
+            cards[i].rank, cards[i].pid, cards[i].start_time};
+}
+
 /* Opens the segment of this rank. */
 static hg_return_t segment_open(
     hg_class_t *cls, const struct amg_node *node, struct amg_shm_id *ret_id)
@@ -355,6 +370,8 @@ static hg_return_t node_meet(
             .rank = node->rank,
             .threads = amg_bind_app_threads()},
         .rank = node->rank,
+        .pid = (uint32_t)getpid(),
+        .start_time = amg_process_start((uint32_t)getpid()),
     };
     const struct card *bad = NULL;
     bool wants_near = cls->plan.wants_near && node->boot->size > 1;
@@ -364,8 +381,10 @@ static hg_return_t node_meet(
     if (wants_near)
         mine.ret = (uint32_t)segment_open(cls, node, &mine.id);
     rc = cards_swap(node, &mine, &bad);
-    if (rc == HG_SUCCESS)
+    if (rc == HG_SUCCESS) {
         bindings_keep(cls, node);
+        mates_keep(cls, node);
+    }
     was_open = bad == NULL;
     if (rc == HG_SUCCESS && was_open && wants_near) {
         neighbour_check(cls, node, &mine);
@@ -498,7 +517,9 @@ static hg_return_t node_use(hg_class_t *cls, const struct amg_node *node)
     cls->is_idle[cls->plan.main_route] =
         (is_far || node->size == node->boot->size) && (is_near || is_alone) &&
         !cls->plan.no_loopback;
-    cls->job = (struct amg_class_job){node->rank, node->size, node->node_size};
+    cls->job.rank = node->rank;
+    cls->job.size = node->size;
+    cls->job.node_size = node->node_size;
     cls->is_first = node->rank == 0;
     reach_write(cls, node, is_near, is_far);
     return HG_SUCCESS;

@@ -645,6 +645,7 @@ hg_return_t margo_quiesce(margo_instance_id mid, double timeout_ms)
     uint64_t due_ns = amg_margo_timer_due_ns(timeout_ms);
     ABT_eventual over = ABT_EVENTUAL_NULL;
     hg_return_t rc = HG_SUCCESS;
+    uint64_t wait = 0;
 
     if (!AMG_GIVEN(mid))
         return HG_INVALID_ARG;
@@ -656,10 +657,12 @@ hg_return_t margo_quiesce(margo_instance_id mid, double timeout_ms)
     amg_margo_operation_begin(mid);
     if (amg_margo_loop_may_stall(mid))
         amg_margo_watch_set(mid);
+    wait = amg_status_wait(mid->hg_class->job.status, AMG_AWAIT_QUIESCE);
     over = ABT_EVENTUAL_MEMORY_GET_HANDLE(&mid->quiet.over);
     mid->quiet.has_begun = timeout_ms > 0
                                ? !amg_margo_runtime_eventual_wait(over, due_ns)
                                : ABT_eventual_wait(over, NULL) != ABT_SUCCESS;
+    amg_status_waited(mid->hg_class->job.status, wait);
     amg_margo_operation_end(mid);
     return mid->quiet.has_begun ? HG_TIMEOUT : mid->quiet.ret;
 }

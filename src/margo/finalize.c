@@ -214,8 +214,11 @@ static bool finalize_begin(margo_instance_id mid)
 
     finalize_lock(mid);
     is_first = amg_margo_state_of(mid) == AMG_MARGO_RUNNING;
-    if (is_first)
+    if (is_first) {
+        mid->finalize->wait = amg_status_wait(
+            mid->hg_class->job.status, AMG_AWAIT_MARGO_FINALIZE);
         amg_margo_instance_set_state(mid, AMG_MARGO_FINALIZING);
+    }
     finalize_unlock(mid);
     if (!is_first)
         return false;
@@ -296,6 +299,7 @@ static void finalize_stop(margo_instance_id mid)
     AMG_ASSERT(amg_margo_state_of(mid) == AMG_MARGO_STOPPED);
     amg_margo_watch_close(mid);
     amg_margo_timers_fini(mid);
+    amg_status_waited(mid->hg_class->job.status, mid->finalize->wait);
     AMG_MARGO_NOTIFY(mid, finalize, MARGO_MONITOR_FN_START, &event);
     runner_set(mid, true);
     amg_margo_callbacks_run(mid, false);

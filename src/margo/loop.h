@@ -173,6 +173,7 @@ struct amg_margo_finalize {
     _Atomic(uintptr_t) runner_os;
     /* Used only by the loop, while it drains. */
     uint64_t log_ns; /* when to log next what the loop waits for */
+    uint64_t wait;   /* of amg_status_wait(); written before FINALIZING */
     unsigned log_ms; /* time from the last log line to `log_ns` */
     bool was_cancelled;
 };

@@ -208,6 +208,7 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     struct serve serve = {.cls = hg_class};
     uint64_t deadline_ns = 0;
     hg_return_t rc = HG_SUCCESS;
+    uint64_t wait = 0;
 
     if (!AMG_CLASS_OK(hg_class) || !AMG_GIVEN(request))
         return amg_refusal();
@@ -215,10 +216,12 @@ hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
     if (domain == NULL)
         return HG_OPNOTSUPPORTED;
     deadline_ns = amg_clock_deadline_ns(timeout_ms);
-    while ((rc = request_test(domain, request, status)) == HG_AGAIN)
-        if (!serve_until(&serve, deadline_ns))
-            return HG_TIMEOUT;
-    return rc;
+    wait = amg_status_wait(hg_class->job.status, AMG_AWAIT_MPI_REQUEST);
+    while ((rc = request_test(domain, request, status)) == HG_AGAIN &&
+           serve_until(&serve, deadline_ns))
+        continue;
+    amg_status_waited(hg_class->job.status, wait);
+    return rc == HG_AGAIN ? HG_TIMEOUT : rc;
 }
 
 static hg_return_t barrier_pass(hg_class_t *cls, struct amg_domain *domain)
@@ -248,6 +251,7 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
 {
     struct amg_domain *domain = NULL;
     hg_return_t rc = HG_SUCCESS;
+    uint64_t wait = 0;
 
     if (!AMG_CLASS_OK(hg_class))
         return amg_refusal();
@@ -267,7 +271,9 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
     rc = amg_mpi_barrier_begin(domain);
     if (rc != HG_SUCCESS)
         return rc;
+    wait = amg_status_wait(hg_class->job.status, AMG_AWAIT_BARRIER);
     rc = barrier_pass(hg_class, domain);
+    amg_status_waited(hg_class->job.status, wait);
     amg_mpi_barrier_end(domain);
     return rc;
 }
@@ -277,6 +283,7 @@ hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
     struct serve serve = {.cls = hg_class};
     uint64_t deadline_ns = amg_clock_deadline_ns(timeout_ms);
     hg_return_t rc = HG_SUCCESS;
+    uint64_t wait = 0;
 
     if (!AMG_CLASS_OK(hg_class))
         return amg_refusal();
@@ -286,8 +293,10 @@ hg_return_t amalgam_quiesce(hg_class_t *hg_class, unsigned timeout_ms)
             "end the quiescence would wait");
         return HG_OPNOTSUPPORTED;
     }
-    while ((rc = amg_quiet_enter(hg_class, NULL, NULL)) == HG_AGAIN)
-        if (!serve_until(&serve, deadline_ns))
-            return HG_TIMEOUT;
-    return rc;
+    wait = amg_status_wait(hg_class->job.status, AMG_AWAIT_QUIESCE);
+    while ((rc = amg_quiet_enter(hg_class, NULL, NULL)) == HG_AGAIN &&
+           serve_until(&serve, deadline_ns))
+        continue;
+    amg_status_waited(hg_class->job.status, wait);
+    return rc == HG_AGAIN ? HG_TIMEOUT : rc;
 }

@@ -205,9 +205,12 @@ void amg_serve_run_counted(struct amg_cq_entry *entry)
     const struct hg_handle *handle =
         amg_container_of(entry, struct hg_handle, entry);
     hg_context_t *context = handle->info.context;
+    struct amg_status_class *status = context->cls->job.status;
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
+    amg_status_run(status, handle->info.id);
     amg_serve_run(entry);
+    amg_status_run(status, 0);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
 }
 

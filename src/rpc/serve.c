@@ -420,9 +420,12 @@ static void several_run_counted(struct amg_cq_entry *entry)
     const struct waiting *waiting =
         amg_container_of(entry, struct waiting, entry);
     hg_context_t *context = waiting->context;
+    struct amg_status_class *status = context->cls->job.status;
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
+    amg_status_run(status, waiting->rpc->id);
     several_run(entry);
+    amg_status_run(status, 0);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
 }
 

@@ -87,7 +87,7 @@ static struct amg_status_class *part_take(void)
 }
 
 struct amg_status_class *amg_status_open(
-    uint32_t rank, uint32_t size, const char *reach)
+    uint32_t rank, uint32_t size, uint64_t job, const char *reach)
 {
     struct amg_status_class *part = NULL;
 
@@ -97,6 +97,7 @@ struct amg_status_class *amg_status_open(
         memset(part, 0, sizeof(*part));
         part->rank = rank;
         part->size = size;
+        part->job = job;
         part->doing.to = AMG_STATUS_NOBODY;
         snprintf(part->reach, sizeof(part->reach), "%s", reach);
         amg_status_stamp(part, amg_clock_ns());

@@ -100,6 +100,7 @@ struct amg_status_class {
     _Atomic uint32_t has_left; /* all peers agreed: an end now is no death */
     uint32_t rank, size;       /* size 0: no job */
     _Atomic uint32_t asked;    /* by amalgam_hang: report at the next tick */
+    uint64_t job; /* equal for the ranks of a job on this node; 0: unknown */
     /* Time of amg_clock_ns() at the last progress. Hints of the owner: relaxed,
      * as the words below. */
     _Atomic uint64_t progress_ns;
@@ -137,7 +138,7 @@ struct amg_status_class *amg_status_none(void);
 /* Takes a part for a class that opens; the first call makes the page. `size` 0:
  * no job. Returns amg_status_none() where there is no part. */
 struct amg_status_class *amg_status_open(
-    uint32_t rank, uint32_t size, const char *reach);
+    uint32_t rank, uint32_t size, uint64_t job, const char *reach);
 /* The class has ended for its peers, so the end of the process is no death. */
 static inline void amg_status_leave(struct amg_status_class *part)
 {

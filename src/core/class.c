@@ -231,6 +231,16 @@ static hg_return_t class_open_domains(hg_class_t *cls)
     return cls->plan.join == NULL ? HG_SUCCESS : cls->plan.join(cls);
 }
 
+/* Takes a part of the status page. The first rank of a node names the job. */
+static void class_show(hg_class_t *cls)
+{
+    const struct amg_class_mate *first = cls->job.mates;
+    uint64_t job = first == NULL ? 0 : first->start_time ^ first->pid;
+
+    cls->job.status =
+        amg_status_open(cls->job.rank, cls->job.size, job, cls->reach);
+}
+
 hg_return_t amg_class_open(
     const struct amg_class_plan *plan, hg_class_t **ret_class)
 {
@@ -255,7 +265,7 @@ hg_return_t amg_class_open(
     if (rc != HG_SUCCESS)
         goto free_class;
     class_take_limits(cls);
-    cls->job.status = amg_status_open(cls->job.rank, cls->job.size, cls->reach);
+    class_show(cls);
     cls->progress_config.no_block = plan->no_block;
     cls->progress_config.must_yield = cls->limits.must_yield;
     amg_class_set_state(cls, AMG_CLASS_OPEN);

@@ -42,7 +42,7 @@ static void test_status_find_compares_start_time_and_version(void **state)
 {
     uint32_t pid = (uint32_t)getpid();
     uint64_t start_time = amg_process_start(pid);
-    struct amg_status_class *part = amg_status_open(3, 8, "shm to all");
+    struct amg_status_class *part = amg_status_open(3, 8, 0, "shm to all");
     struct amg_status *page = own_page();
     struct amg_status *other = NULL;
 
@@ -73,8 +73,8 @@ static void test_status_class_beyond_the_last_part_is_nobodys(void **state)
 
     (void)state;
     for (unsigned i = 0; i < AMG_STATUS_CLASSES; i++)
-        parts[i] = amg_status_open(i, 9, "");
-    fifth = amg_status_open(4, 9, "");
+        parts[i] = amg_status_open(i, 9, 0, "");
+    fifth = amg_status_open(4, 9, 0, "");
     assert_ptr_equal(fifth, amg_status_none());
     amg_status_write(fifth, 1, NULL, &counter, 1, no_names);
     amg_status_close(fifth);
@@ -83,7 +83,7 @@ static void test_status_class_beyond_the_last_part_is_nobodys(void **state)
     assert_false(amg_status_read(page, 2, &facts));
     assert_true(amg_status_read(page, 3, &facts));
     assert_int_equal(facts.doing.rank, 3);
-    parts[2] = amg_status_open(7, 9, "");
+    parts[2] = amg_status_open(7, 9, 0, "");
     assert_true(amg_status_read(page, 2, &facts));
     assert_int_equal(facts.doing.rank, 7);
     assert_int_equal(facts.doing.to, AMG_STATUS_NOBODY);
@@ -94,7 +94,7 @@ static void test_status_class_beyond_the_last_part_is_nobodys(void **state)
 
 static void test_status_read_brings_facts_up_to_now(void **state)
 {
-    struct amg_status_class *part = amg_status_open(1, 2, "");
+    struct amg_status_class *part = amg_status_open(1, 2, 0, "");
     struct amg_status *page = own_page();
     struct amg_doing doing = {.to = AMG_STATUS_NOBODY};
     const char *const names[2] = {"put", "get"};
@@ -140,7 +140,7 @@ static void test_status_read_brings_facts_up_to_now(void **state)
 
 static void test_status_read_of_a_stopped_writer_fails(void **state)
 {
-    struct amg_status_class *part = amg_status_open(1, 2, "");
+    struct amg_status_class *part = amg_status_open(1, 2, 0, "");
     struct amg_status *page = own_page();
     struct amg_status_facts facts;
     uint64_t counter = 1;
@@ -182,7 +182,7 @@ static void *facts_write(void *arg)
 /* Two writers, of which one at a time writes. */
 static void test_status_read_is_whole_while_two_threads_write(void **state)
 {
-    struct writer writer = {.part = amg_status_open(0, 1, "")};
+    struct writer writer = {.part = amg_status_open(0, 1, 0, "")};
     struct amg_status *page = own_page();
     struct amg_status_facts facts;
     pthread_t threads[2];
@@ -220,7 +220,7 @@ static bool child_is_apart(struct amg_status_class *part, pid_t parent)
     amg_status_mark("of the child");
     if (amg_status_find((uint32_t)getpid(), 0, &page) != HG_NOENTRY)
         return false;
-    part = amg_status_open(6, 9, "");
+    part = amg_status_open(6, 9, 0, "");
     if (amg_status_find((uint32_t)parent, 0, &page) != HG_SUCCESS ||
         amg_status_find((uint32_t)getpid(), 0, &own) != HG_SUCCESS)
         return false;
@@ -232,7 +232,7 @@ static bool child_is_apart(struct amg_status_class *part, pid_t parent)
 
 static void test_status_child_of_fork_is_apart(void **state)
 {
-    struct amg_status_class *part = amg_status_open(1, 2, "");
+    struct amg_status_class *part = amg_status_open(1, 2, 0, "");
     pid_t parent = getpid();
     struct amg_status *page = own_page();
     int status = -1;

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Status page of the process, which other processes of the user may read.
+/* Status page of the process, for readers of the same user and pid namespace.
  *
- * The page is a memory file (memfd) that no process maps but its owner, until a
- * reader finds it by the pid, in /proc/PID/fd. So the page has no name that a
- * killed process would leave, and the kernel frees it with the process. Readers
- * are of the same user and pid namespace.
+ * The page is a memory file (memfd) that a reader finds by the pid, in
+ * /proc/PID/fd. So the page has no name that a killed process would leave.
  *
  * Each open class has a part of the page. Writers store single words at no
- * cost, and the facts of `doing` and `counters` as a whole some times a
- * second: `serial` is odd meanwhile, and a reader tries again. Where no page
- * can be made, and for classes beyond AMG_STATUS_CLASSES, writers write to a
- * part that nobody reads. */
+ * cost, and the facts of amg_status_write() some times a second. Writers of a
+ * class without a part, as no page can be made or AMG_STATUS_CLASSES others are
+ * open, use a part that nobody reads. */
 #ifndef AMG_BASE_STATUS_H
 #define AMG_BASE_STATUS_H
 
@@ -27,10 +24,11 @@ enum {
     AMG_STATUS_CLASSES = 4,
     AMG_STATUS_COUNTERS = 40,
     AMG_STATUS_NAME_CAP = 40,
-    AMG_STATUS_NOBODY = UINT32_MAX, /* no rank */
 };
 
-/* What the program waits for in a call of the library. */
+#define AMG_STATUS_NOBODY UINT32_MAX /* no rank */
+
+/* Kinds of waits of the program, in a call of the library. */
 enum amg_await {
     AMG_AWAIT_NONE,
     AMG_AWAIT_BARRIER,
@@ -49,24 +47,24 @@ enum amg_stage {
     AMG_STAGE_CONNECT, /* waits for a connection */
     AMG_STAGE_LEAVING, /* handed to MPI or libfabric, which has not sent it */
     AMG_STAGE_SENT,    /* sent; the target has not seen it */
-    AMG_STAGE_PULLING, /* its arguments are being pulled */
+    AMG_STAGE_PULLING, /* the target pulls the arguments */
     AMG_STAGE_QUEUED,  /* queued at the target */
-    AMG_STAGE_RUNS,    /* its handler runs, or has not answered */
-    AMG_STAGE_ANSWER,  /* its answer is being pulled */
+    AMG_STAGE_RUNS,    /* the handler runs, or has not answered */
+    AMG_STAGE_ANSWER,  /* the origin pulls the answer */
     AMG_STAGE_MOVES,   /* a transfer */
     AMG_STAGE_UNSEEN,  /* sent; the target does not tell */
     AMG_STAGES
 };
 
-/* Who tells about a rank, and what is known of its process. */
+/* The source of the facts about a rank, and what else is known. */
 enum amg_doing_from {
     AMG_FROM_ITSELF = 0,
-    AMG_FROM_PAGE = 1, /* another process of the node, which reads the page */
+    AMG_FROM_PAGE = 1, /* a process of the node, which reads the page */
     AMG_FROM_DEAD = 2, /* the process has died */
     AMG_FROM_LEFT = 4, /* the class has closed */
 };
 
-/* What a rank does: plain numbers, which messages carry, too. */
+/* Work and waits of a rank: plain numbers, which messages carry, too. */
 struct amg_doing {
     uint32_t rank, pid;
     uint32_t idle_ms;    /* since its last progress */
@@ -191,7 +189,7 @@ static inline void amg_status_waited(
             &part->wait, &word, 0, memory_order_relaxed, memory_order_relaxed);
 }
 
-/* What a writer publishes as a whole. */
+/* Facts that are written, and read, as a whole. */
 struct amg_status_facts {
     struct amg_doing doing;
     uint64_t counters[AMG_STATUS_COUNTERS];

@@ -269,8 +269,6 @@ void amg_class_report(hg_class_t *cls);
 /* After all ranks of a job have closed: did all answers and credits between
  * this rank and the others return? Else writes what is under way to stderr. */
 bool amg_class_owes_nothing(hg_class_t *cls);
-/* Writes the counters to the status page. */
-void amg_class_show(hg_class_t *cls, uint64_t now_ns);
 /* Logs the counters of a class that closes, if its plan says so. */
 void amg_diag_end(hg_class_t *cls);
 

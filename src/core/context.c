@@ -12,6 +12,8 @@
 
 #define NS_PER_US 1000ull
 
+enum { SHOW_MS = 250 /* between two writes of the counters */ };
+
 static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
@@ -366,4 +368,14 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     }
     amg_lock_unlock(&cls->lock);
     return handles;
+}
+
+void amg_context_show(hg_context_t *context, uint64_t now_ns)
+{
+    hg_class_t *cls = amg_context_class(context);
+    uint64_t sums[AMG_COUNTERS] = {0};
+
+    context->wakeup.show_ns = now_ns + SHOW_MS * AMG_NS_PER_MS;
+    (void)amg_context_sum_all(cls, sums);
+    amg_status_write(cls->job.status, now_ns, NULL, sums, AMG_COUNTERS, NULL);
 }

@@ -280,20 +280,19 @@ void amg_context_look_at(hg_context_t *context, uint64_t at_ns);
 /* Runs `ops.look`, if its time has come. */
 void amg_context_look(hg_context_t *context, uint64_t now_ns);
 
-enum { AMG_CONTEXT_SHOW_MS = 250 };
+/* By the owner, every 250 ms: writes the counters of the class to the status
+ * page. */
+void amg_context_show(hg_context_t *context, uint64_t now_ns);
 
-/* By the owner: reads the clock, and tells readers of the status page that this
- * thread makes progress, and now and then what the class counts. */
+/* By the owner: reads the clock, and stores the time of this progress in the
+ * status page. */
 static inline uint64_t amg_context_clock_ns(hg_context_t *context)
 {
     uint64_t now_ns = amg_clock_ns();
-    hg_class_t *cls = amg_context_class(context);
 
-    amg_status_stamp(cls->job.status, now_ns);
-    if (!AMG_LIKELY(now_ns < context->wakeup.show_ns)) {
-        context->wakeup.show_ns = now_ns + AMG_CONTEXT_SHOW_MS * AMG_NS_PER_MS;
-        amg_class_show(cls, now_ns);
-    }
+    amg_status_stamp(amg_context_class(context)->job.status, now_ns);
+    if (!AMG_LIKELY(now_ns < context->wakeup.show_ns))
+        amg_context_show(context, now_ns);
     return now_ns;
 }
 

@@ -168,14 +168,6 @@ static void counters_log(
     amg_log_put(HG_LOG_LEVEL_INFO, "amalgam", text, "\n");
 }
 
-void amg_class_show(hg_class_t *cls, uint64_t now_ns)
-{
-    uint64_t sums[AMG_COUNTERS] = {0};
-
-    (void)amg_context_sum_all(cls, sums);
-    amg_status_write(cls->job.status, now_ns, NULL, sums, AMG_COUNTERS, NULL);
-}
-
 void amg_diag_end(hg_class_t *cls)
 {
     struct hg_diag_counters counters;

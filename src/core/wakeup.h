@@ -29,7 +29,7 @@ struct amg_wakeup {
     /* Of the owner: time at which the quiet time began, also for the next wait;
      * 0: an event came. */
     uint64_t quiet_since_ns;
-    /* Of the owner: time of the next amg_class_show(). */
+    /* Of the owner: time of the next amg_context_show(). */
     uint64_t show_ns;
     /* Counts polls in which a peer made progress (amg_context_moved()). Written
      * by the owner; a hint, so relaxed. */

@@ -8,9 +8,10 @@
 #include "mercury.h"
 #include "affinity/bind.h"
 #include "ranks.h"
+#include "show.h"
 #include "writers.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, SECONDS_MAX = 86400 };
 
 struct options {
     const char *transport;
@@ -18,12 +19,15 @@ struct options {
     bool is_job;     /* a class of amalgam_init(), not of HG_Init() */
     bool is_json;
     bool is_help;
+    uint32_t watched; /* pid for --watch; 0: none */
+    double seconds;   /* between two readings */
 };
 
 static void usage(FILE *stream)
 {
     fputs(
-        "amalgam_info [--job] [-t TRANSPORT] [--json] [--xml FILE]\n\n"
+        "amalgam_info [--job] [-t TRANSPORT] [--json] [--xml FILE]\n"
+        "amalgam_info --watch PID [-i SECONDS]\n\n"
         "  -t TRANSPORT  open a class over TRANSPORT; default: the library\n"
         "                chooses\n"
         "  --job         open one class for all ranks of the job, as\n"
@@ -33,14 +37,27 @@ static void usage(FILE *stream)
         "  --xml FILE    also write the node of rank 0, with its ranks and "
         "the\n"
         "                threads of the library, as XML of hwloc; to draw it:\n"
-        "                lstopo -i FILE node.svg\n",
+        "                lstopo -i FILE node.svg\n"
+        "  --watch PID   print what the process PID of this node does, until "
+        "it\n"
+        "                ends, every second or every SECONDS\n",
         stream);
+}
+
+/* A number from `min` to `max`; -1: `text` is none. */
+static double number_read(const char *text, double min, double max)
+{
+    char *end = NULL;
+    double number = strtod(text, &end);
+
+    return *end == '\0' && number >= min && number <= max ? number : -1;
 }
 
 /* False: invalid arguments. */
 static bool options_read(int argc, char **argv, struct options *ret_options)
 {
-    struct options options = {.transport = ranks_transport()};
+    struct options options = {.transport = ranks_transport(), .seconds = 1};
+    double pid = 0;
 
     for (int i = 1; i < argc; i++) {
         bool has_value = i + 1 < argc && argv[i + 1][0] != '\0';
@@ -55,9 +72,16 @@ static bool options_read(int argc, char **argv, struct options *ret_options)
             options.transport = argv[++i];
         else if (strcmp(argv[i], "--xml") == 0 && has_value)
             options.xml = argv[++i];
+        else if (strcmp(argv[i], "--watch") == 0 && has_value)
+            pid = number_read(argv[++i], 1, INT32_MAX);
+        else if (strcmp(argv[i], "-i") == 0 && has_value)
+            options.seconds = number_read(argv[++i], 0.1, SECONDS_MAX);
         else
             return false;
     }
+    if (pid < 0 || options.seconds < 0)
+        return false;
+    options.watched = (uint32_t)pid;
     *ret_options = options;
     return true;
 }
@@ -149,6 +173,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "amalgam_info: %s\n", missing(&options));
         return EXIT_USAGE;
     }
+    if (options.watched != 0)
+        return watch_run(options.watched, options.seconds) ? EXIT_SUCCESS
+                                                           : EXIT_FAILURE;
     /* Reads the binding before MPI may change it. */
     (void)amg_bind_process();
     return info_run(&options) ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -32,6 +32,7 @@ enum {
     READ_TRIES = 1000, /* a write takes less than a microsecond */
     MS_MAX = INT32_MAX,
     WAIT_SHIFT = 56,
+    MARK_CAP = 64,
 };
 
 static struct amg_lock page_lock AMG_LOCK_KEPT; /* guards `page`, open parts */
@@ -122,18 +123,6 @@ void amg_status_inherit(void)
     atomic_store_explicit(&shown, NULL, memory_order_relaxed);
 }
 
-void amg_status_mark(const char *text)
-{
-    struct amg_status *status =
-        atomic_load_explicit(&shown, memory_order_acquire);
-
-    if (status == NULL)
-        return;
-    snprintf(status->mark, sizeof(status->mark), "%s", text);
-    atomic_store_explicit(
-        &status->mark_ns, amg_clock_ns(), memory_order_relaxed);
-}
-
 static void words_store(void *to, const void *from, size_t len)
 {
     for (size_t i = 0; i < len / sizeof(uint64_t); i++)
@@ -148,12 +137,26 @@ static void words_load(void *to, const void *from, size_t len)
             (const _Atomic uint64_t *)from + i, memory_order_relaxed);
 }
 
-static void name_store(char to[AMG_STATUS_NAME_CAP], const char *from)
+/* Stores a text of up to `cap` bytes, a multiple of 8. */
+static void text_store(char *to, size_t cap, const char *from)
 {
-    uint64_t name[AMG_STATUS_NAME_CAP / sizeof(uint64_t)] = {0};
+    uint64_t words[MARK_CAP / sizeof(uint64_t)] = {0};
 
-    snprintf((char *)name, sizeof(name), "%s", from);
-    words_store(to, name, sizeof(name));
+    AMG_ASSERT(cap <= sizeof(words));
+    snprintf((char *)words, cap, "%s", from);
+    words_store(to, words, cap);
+}
+
+void amg_status_mark(const char *text)
+{
+    struct amg_status *status =
+        atomic_load_explicit(&shown, memory_order_acquire);
+
+    if (status == NULL)
+        return;
+    text_store(status->mark, sizeof(status->mark), text);
+    atomic_store_explicit(
+        &status->mark_ns, amg_clock_ns(), memory_order_relaxed);
 }
 
 void amg_status_write(struct amg_status_class *part, uint64_t now_ns,
@@ -178,7 +181,7 @@ void amg_status_write(struct amg_status_class *part, uint64_t now_ns,
             count, memory_order_relaxed);
     }
     for (unsigned i = 0; names != NULL && i < 2; i++)
-        name_store(part->names[i], names[i]);
+        text_store(part->names[i], AMG_STATUS_NAME_CAP, names[i]);
     atomic_store_explicit(&part->serial, serial + 2u, memory_order_release);
 }
 
@@ -292,7 +295,8 @@ static void facts_renew(const struct amg_status *status,
     if (atomic_load_explicit(&part->has_left, memory_order_acquire))
         doing->from |= AMG_FROM_LEFT;
     doing->state = amg_process_state(status->pid);
-    memcpy(doing->mark, status->mark, sizeof(doing->mark) - 1);
+    words_load(doing->mark, status->mark, sizeof(doing->mark));
+    doing->mark[sizeof(doing->mark) - 1] = '\0';
     memcpy(doing->host, status->host, sizeof(doing->host) - 1);
 }
 

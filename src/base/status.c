@@ -110,6 +110,7 @@ struct amg_status_class *amg_status_open(
 
 void amg_status_close(struct amg_status_class *part)
 {
+    atomic_store_explicit(&part->wait, 0, memory_order_relaxed);
     atomic_store_explicit(&part->is_open, 0, memory_order_release);
 }
 

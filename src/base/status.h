@@ -143,7 +143,7 @@ static inline void amg_status_leave(struct amg_status_class *part)
     atomic_store_explicit(&part->has_left, 1u, memory_order_release);
 }
 
-/* Gives the part back; accepts amg_status_none(). */
+/* Gives the part back, and ends its wait; accepts amg_status_none(). */
 void amg_status_close(struct amg_status_class *part);
 
 /* Called in a child of fork(): the page of the parent becomes private memory of

@@ -135,6 +135,7 @@ if [ -d "$man/man3" ]; then
     check_examples
 fi
 check_options amalgam_info
+check_options amalgam_hang
 [ ! -x "$prefix/bin/amalgam_bench" ] || check_options amalgam_bench
 check_environment
 if [ $has_functions$module = yesamalgam ] && [ -f "$folder/ult/abt.h" ] &&

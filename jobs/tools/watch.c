@@ -10,20 +10,6 @@
 
 enum { LOOK_MS = 100 }; /* between two checks whether the process lives */
 
-static const char *const counter_names[AMG_COUNTERS] = {
-    [AMG_COUNT_REQUESTS_SENT] = "requests sent",
-    [AMG_COUNT_REQUESTS_CAME] = "requests received",
-    [AMG_COUNT_REPLIES_SENT] = "replies sent",
-    [AMG_COUNT_REPLIES_CAME] = "replies received",
-    [AMG_COUNT_LONG_REQUESTS] = "long requests sent",
-    [AMG_COUNT_LONG_REPLIES] = "long replies sent",
-    [AMG_COUNT_TRANSFERS] = "bulk transfers",
-    [AMG_COUNT_PACKED_MESSAGES] = "packed messages",
-    [AMG_COUNT_PACKED_CALLS] = "calls in packed messages",
-    [AMG_COUNT_RUNS_BEGUN] = "handlers begun",
-    [AMG_COUNT_RUNS_ENDED] = "handlers ended",
-};
-
 /* The counters of the page at one time. */
 struct reading {
     uint64_t at_ns;
@@ -37,9 +23,11 @@ static void counters_print(
     double seconds = (double)passed_ns / 1e9;
 
     for (unsigned i = 0; i < AMG_COUNTERS; i++) {
-        if (counter_names[i] == NULL || now[i] == 0)
+        const char *name = amg_counter_name(i);
+
+        if (name == NULL || now[i] == 0)
             continue;
-        printf("    %-26s %14" PRIu64, counter_names[i], now[i]);
+        printf("    %-26s %14" PRIu64, name, now[i]);
         if (old != NULL && now[i] >= old[i] && seconds > 0)
             printf(" %14.1f per s", (double)(now[i] - old[i]) / seconds);
         printf("\n");

@@ -305,7 +305,7 @@ bool amg_status_read(const struct amg_status *status, unsigned i,
     struct amg_status_facts *ret_facts)
 {
     const struct amg_status_class *part = &status->classes[i];
-    struct amg_status_facts facts;
+    struct amg_status_facts facts = {.counters = {0}};
     unsigned tries = 0;
     uint32_t serial = 0;
     bool is_whole = false;

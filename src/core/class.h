@@ -74,6 +74,9 @@ enum amg_counter {
     AMG_COUNTERS
 };
 
+/* Name of a counter in amalgam_counters(); NULL: the counter is not there. */
+const char *amg_counter_name(unsigned counter);
+
 /* Owned by its context; zero at first. */
 struct amg_counters {
     struct amg_tally of[AMG_CONTEXT_COUNTERS];

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/log.h"
+#include "transport/pack.h"
 
 #define NS_PER_US 1000ull
 
@@ -351,10 +352,38 @@ void *HG_Context_get_data(const hg_context_t *context)
     return AMG_CONTEXT_EXISTS(context) ? context->data : NULL;
 }
 
+static uint64_t count_read(const atomic_uint_fast64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* Adds what the drivers of a class have counted to `sums`. */
+static void drivers_sum(const hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
+{
+    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
+        const struct amg_domain *domain = cls->domains[route];
+
+        if (domain == NULL)
+            continue;
+        if (domain->packs != NULL) {
+            sums[AMG_COUNT_PACKED_MESSAGES] +=
+                count_read(&domain->packs->messages);
+            sums[AMG_COUNT_PACKED_CALLS] += count_read(&domain->packs->calls);
+        }
+        if (domain->counts != NULL) {
+            sums[AMG_COUNT_CREDITS_SHORT] +=
+                count_read(&domain->counts->credits_short);
+            sums[AMG_COUNT_RETRIES] += count_read(&domain->counts->retries);
+            sums[AMG_COUNT_WAKES] += count_read(&domain->counts->wakes);
+        }
+    }
+}
+
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
 {
     int handles = 0;
 
+    drivers_sum(cls, sums);
     amg_lock_lock(&cls->lock);
     for (unsigned i = 0; i < AMG_COUNTERS; i++)
         sums[i] += cls->past[i];

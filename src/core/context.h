@@ -394,8 +394,8 @@ static inline void amg_context_step_all(struct amg_list *done)
     }
 }
 
-/* Adds the counters of all contexts, open or closed, to `sums`; returns the
- * number of handles that exist. */
+/* Adds the counters of all contexts, open or closed, and of the drivers to
+ * `sums`; returns the number of handles that exist. */
 int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS]);
 
 #endif

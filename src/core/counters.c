@@ -18,7 +18,6 @@
 #include "mercury_class.h"
 #include "na.h"
 #include "transport/boot.h"
-#include "transport/pack.h"
 #include "transport/state.h"
 
 /* Served calls that have not ended. A handle that is created or destroyed
@@ -30,39 +29,10 @@ static uint64_t active_count(const hg_class_t *cls, int handles)
     return handles > made_here ? (uint64_t)(handles - made_here) : 0;
 }
 
-static uint64_t count_read(const atomic_uint_fast64_t *count)
-{
-    return atomic_load_explicit(count, memory_order_relaxed);
-}
-
-/* Adds all that a class and its drivers have counted to `sums`; returns the
- * number of handles, as amg_context_sum_all(). */
-static int class_sum(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
-{
-    for (unsigned route = 0; route < AMG_ROUTE_COUNT; route++) {
-        const struct amg_domain *domain = cls->domains[route];
-
-        if (domain == NULL)
-            continue;
-        if (domain->packs != NULL) {
-            sums[AMG_COUNT_PACKED_MESSAGES] +=
-                count_read(&domain->packs->messages);
-            sums[AMG_COUNT_PACKED_CALLS] += count_read(&domain->packs->calls);
-        }
-        if (domain->counts != NULL) {
-            sums[AMG_COUNT_CREDITS_SHORT] +=
-                count_read(&domain->counts->credits_short);
-            sums[AMG_COUNT_RETRIES] += count_read(&domain->counts->retries);
-            sums[AMG_COUNT_WAKES] += count_read(&domain->counts->wakes);
-        }
-    }
-    return amg_context_sum_all(cls, sums);
-}
-
 static void class_look(hg_class_t *cls, struct hg_diag_counters *ret_counters)
 {
     uint64_t sums[AMG_COUNTERS] = {0};
-    int handles = class_sum(cls, sums);
+    int handles = amg_context_sum_all(cls, sums);
 
     *ret_counters = (struct hg_diag_counters){
         .rpc_req_sent_count = sums[AMG_COUNT_REQUESTS_SENT],
@@ -120,6 +90,14 @@ static const struct {
 
 enum { TABLE_LEN = sizeof(table) / sizeof(table[0]) };
 
+const char *amg_counter_name(unsigned counter)
+{
+    for (unsigned i = 0; i < TABLE_LEN; i++)
+        if (table[i].counter == counter)
+            return table[i].name;
+    return NULL;
+}
+
 size_t amalgam_counters(
     const hg_class_t *hg_class, struct amalgam_counter *counters, size_t count)
 {
@@ -131,7 +109,7 @@ size_t amalgam_counters(
         return 0;
     }
     if (hg_class != NULL)
-        (void)class_sum((hg_class_t *)(uintptr_t)hg_class, sums);
+        (void)amg_context_sum_all((hg_class_t *)(uintptr_t)hg_class, sums);
     for (size_t i = 0; i < count && i < TABLE_LEN; i++)
         counters[i] = (struct amalgam_counter){
             .name = table[i].name,

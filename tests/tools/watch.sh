@@ -32,11 +32,11 @@ exec {watched}<"$dir/watch"
 await "^rank 2 of 4 \(pid $pid, "
 await '^    made no progress for at least .*runs 1 handler, "put" for 6'
 await '^    waits for rank 3: its call of "swap"'
-await '^    requests sent  *100$'
-await '^    requests sent  *100  *0\.0 per s$'
+await '^    calls_sent  *100$'
+await '^    calls_sent  *100  *0\.0 per s$'
 echo >&8
-await '^    requests sent  *300  *[0-9]*[1-9][0-9]*\.[0-9] per s$'
-await '^    requests sent  *300  *0\.0 per s$'
+await '^    calls_sent  *300  *[0-9]*[1-9][0-9]*\.[0-9] per s$'
+await '^    calls_sent  *300  *0\.0 per s$'
 exec 8>&-
 await "^process $pid has ended$"
 wait "$watcher"

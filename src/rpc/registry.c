@@ -76,15 +76,29 @@ struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id)
     return rpc;
 }
 
+static bool has_functions(
+    const struct amg_rpc *rpc, const struct amg_rpc *wanted)
+{
+    return rpc->in_proc == wanted->in_proc &&
+           rpc->out_proc == wanted->out_proc &&
+           rpc->callback == wanted->callback && rpc->oneway == wanted->oneway;
+}
+
+/* Writes only what changes: calls in flight may read the functions. */
 static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
 {
-    rpc->in_proc = wanted->in_proc;
-    rpc->out_proc = wanted->out_proc;
-    rpc->fold_proc = wanted->out_proc;
-    rpc->callback = wanted->callback;
-    rpc->oneway = wanted->oneway;
-    amg_mem_free(rpc->reduce); /* of the earlier registration */
-    rpc->reduce = NULL;
+    if (!has_functions(rpc, wanted)) {
+        rpc->in_proc = wanted->in_proc;
+        rpc->out_proc = wanted->out_proc;
+        rpc->callback = wanted->callback;
+        rpc->oneway = wanted->oneway;
+    }
+    if (rpc->fold_proc != wanted->out_proc)
+        rpc->fold_proc = wanted->out_proc;
+    if (rpc->reduce != NULL) { /* of the earlier registration */
+        amg_mem_free(rpc->reduce);
+        rpc->reduce = NULL;
+    }
     rpc->in_was_short = true;
     rpc->out_was_short = true;
 }
@@ -97,9 +111,7 @@ static struct amg_rpc *gone_take_locked(
     struct amg_rpc *rpc = amg_map_get(&rpcs->gone, wanted->id);
 
     AMG_ASSERT_HELD(&rpcs->lock);
-    if (rpc == NULL || rpc->in_proc != wanted->in_proc ||
-        rpc->out_proc != wanted->out_proc ||
-        rpc->callback != wanted->callback || rpc->oneway != wanted->oneway)
+    if (rpc == NULL || !has_functions(rpc, wanted))
         return NULL;
     (void)amg_map_remove(&rpcs->gone, wanted->id);
     amg_list_remove(&rpc->link);
@@ -116,10 +128,12 @@ static hg_return_t rpc_add(hg_class_t *cls, const struct amg_rpc *wanted)
 
     amg_lock_lock(&rpcs->lock);
     rpc = gone_take_locked(rpcs, wanted);
-    if (rpc == NULL)
+    if (rpc == NULL) {
         rpc = amg_mem_zalloc(sizeof(*rpc));
+        if (rpc != NULL)
+            rpc->id = wanted->id;
+    }
     if (rpc != NULL) {
-        rpc->id = wanted->id;
         rpc_set(rpc, wanted);
         rpc->is_one_way = wanted->is_one_way;
         rc = amg_map_put(&rpcs->rpcs, rpc->id, rpc);

@@ -281,6 +281,7 @@ static void test_data_never_comes(void)
         announce(AMG_MPI_REPLY, cookie, LEN);
     sync_all();
     if (pair_rank == 0) {
+        WAIT(coming_count() == 1);
         CHECK(call.done == 0);
         pair_t->ep.cancel(pair_ep, &call.op);
         WAIT(call.done == 1);

@@ -119,9 +119,9 @@ struct amg_status {
     uint64_t magic;
     uint32_t version, len;
     uint32_t pid;
-    uint32_t counters;   /* how many of the counters are in use */
-    uint64_t start_time; /* of amg_process_start() */
-    uint64_t opened_ns;  /* by amg_clock_ns() */
+    _Atomic uint32_t counters; /* how many of the counters are in use */
+    uint64_t start_time;       /* of amg_process_start() */
+    uint64_t opened_ns;        /* by amg_clock_ns() */
     char host[64], program[64];
     _Atomic uint64_t mark_ns; /* 0: no mark */
     char mark[64]; /* the last mark; torn when a reader meets its writer */

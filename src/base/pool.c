@@ -65,13 +65,21 @@ void amg_attic_put(struct amg_attic *attic, void *object)
     amg_lock_unlock(&attics_lock);
 }
 
+/* Behind each object of a pool: the object that was made before, or NULL. */
+static void **made_before(const struct amg_pool *pool, void *object)
+{
+    return (void **)(void *)((char *)object + pool->object_len);
+}
+
 void amg_pool_init_kept(struct amg_pool *pool, size_t object_len, size_t align,
     struct amg_attic *attic)
 {
     AMG_ASSERT(object_len >= sizeof(struct amg_link));
     amg_bias_init(&pool->lock);
     pool->free = NULL;
-    pool->object_len = object_len;
+    pool->object_len =
+        (object_len + sizeof(void *) - 1) / sizeof(void *) * sizeof(void *);
+    atomic_init(&pool->made, NULL);
     pool->align = align;
     pool->live = 0;
     pool->attic = attic;
@@ -85,6 +93,7 @@ void amg_pool_init(struct amg_pool *pool, size_t object_len, size_t align)
 void amg_pool_fini(struct amg_pool *pool)
 {
     AMG_ASSERT(pool->live == 0);
+    atomic_store_explicit(&pool->made, NULL, memory_order_relaxed);
     while (pool->free != NULL) {
         struct amg_link *next = pool->free->next;
 
@@ -103,18 +112,30 @@ void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object))
         fn(object);
 }
 
+void amg_pool_visit(
+    struct amg_pool *pool, void (*visit)(void *object, void *arg), void *arg)
+{
+    void *object = atomic_load_explicit(&pool->made, memory_order_acquire);
+
+    for (; object != NULL; object = *made_before(pool, object))
+        visit(object, arg);
+}
+
 void *amg_pool_make(struct amg_pool *pool)
 {
-    void *object =
-        pool->attic != NULL
-            ? amg_attic_get(pool->attic, pool->align, pool->object_len)
-            : zeros_alloc(pool->align, pool->object_len);
+    size_t len = pool->object_len + sizeof(void *);
+    void *object = pool->attic != NULL
+                       ? amg_attic_get(pool->attic, pool->align, len)
+                       : zeros_alloc(pool->align, len);
 
     if (object == NULL)
         return NULL;
     AMG_ASSERT_DEEP(amg_pool_note(pool, object, false));
     amg_bias_lock(&pool->lock);
     pool->live++;
+    *made_before(pool, object) =
+        atomic_load_explicit(&pool->made, memory_order_relaxed);
+    atomic_store_explicit(&pool->made, object, memory_order_release);
     amg_bias_unlock(&pool->lock);
     return object;
 }

@@ -4,6 +4,7 @@
 #ifndef AMG_BASE_POOL_H
 #define AMG_BASE_POOL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/assert.h"
@@ -33,6 +34,8 @@ struct amg_pool {
     size_t align;
     size_t live;             /* objects handed out */
     struct amg_attic *attic; /* source of the memory; NULL: the heap */
+    /* The object made last; a release that pairs with amg_pool_visit(). */
+    _Atomic(void *) made;
 };
 
 /* `align` is a power of two, at least the alignment of a pointer. */
@@ -45,6 +48,10 @@ void amg_pool_fini(struct amg_pool *pool);
 /* Calls `fn` for each unused object, to release what the object owns. No other
  * thread uses the pool. */
 void amg_pool_each(struct amg_pool *pool, void (*fn)(void *object));
+/* Calls `visit` for all objects, used or not, while other threads may use the
+ * objects and the pool. No thread calls amg_pool_fini(). */
+void amg_pool_visit(
+    struct amg_pool *pool, void (*visit)(void *object, void *arg), void *arg);
 /* Objects handed out. */
 size_t amg_pool_live(struct amg_pool *pool);
 /* Allocates `count` objects now. Returns how many were allocated. */

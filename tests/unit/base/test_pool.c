@@ -99,6 +99,49 @@ static void test_pool_get_without_memory_returns_null(void **state)
     amg_pool_fini(&pool);
 }
 
+/* Notes objects in the order of the visit. */
+struct seen {
+    void *objects[COUNT + 1];
+    int count;
+};
+
+static void seen_add(void *object, void *arg)
+{
+    struct seen *seen = arg;
+
+    assert_true(seen->count < COUNT);
+    seen->objects[seen->count++] = object;
+}
+
+static void test_pool_visit_sees_used_and_unused_objects_once(void **state)
+{
+    static struct amg_attic attic;
+    struct amg_pool pools[2];
+    void *objects[COUNT];
+
+    (void)state;
+    amg_pool_init(&pools[0], OBJECT_LEN, ALIGN);
+    amg_pool_init_kept(&pools[1], OBJECT_LEN - 1, ALIGN, &attic);
+    for (int round = 0; round < 2; round++) {
+        struct seen seen = {.count = 0};
+
+        for (int i = 0; i < COUNT; i++)
+            assert_non_null(objects[i] = amg_pool_get(&pools[round]));
+        for (int i = 0; i < COUNT; i += 2)
+            amg_pool_put(&pools[round], objects[i]);
+        amg_pool_visit(&pools[round], seen_add, &seen);
+        assert_int_equal(seen.count, COUNT);
+        for (int i = 0; i < COUNT; i++)
+            assert_ptr_equal(seen.objects[i], objects[COUNT - 1 - i]);
+        for (int i = 1; i < COUNT; i += 2)
+            amg_pool_put(&pools[round], objects[i]);
+        amg_pool_fini(&pools[round]);
+        seen.count = 0;
+        amg_pool_visit(&pools[round], seen_add, &seen);
+        assert_int_equal(seen.count, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_pool_put_then_get_is_same),
         cmocka_unit_test(test_pool_fill_then_get_allocates_nothing),
         cmocka_unit_test(test_pool_get_without_memory_returns_null),
+        cmocka_unit_test(test_pool_visit_sees_used_and_unused_objects_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/stamp.h"
 #include "mercury_bulk.h"
 
 /* The memory of the origin and the local memory are lists of segments; the
@@ -40,7 +41,7 @@ struct hg_op_id {
     struct amg_transfer_plan plan;
     amg_transfer_done_fn done;
     void *owner;
-    enum amg_transfer_state state;
+    atomic_uint state; /* with a stamp (base/stamp.h) by amg_transfers_look() */
     unsigned route;
     hg_return_t ret;
     struct amg_lock lock; /* guards both flags; unused if uncancellable */
@@ -55,11 +56,17 @@ static const unsigned state_edges[AMG_TRANSFER_STATE_COUNT] = {
     [AMG_TRANSFER_MOVING] = 1u << AMG_TRANSFER_READY,
 };
 
-static void transfer_set_state(
+static unsigned transfer_state(const struct hg_op_id *transfer)
+{
+    return atomic_load_explicit(&transfer->state, memory_order_relaxed) &
+           AMG_STAMP_STATE;
+}
+
+static AMG_INLINE void transfer_set_state(
     struct hg_op_id *transfer, enum amg_transfer_state next)
 {
-    AMG_ASSERT((state_edges[transfer->state] >> next & 1u) != 0);
-    transfer->state = next;
+    AMG_ASSERT((state_edges[transfer_state(transfer)] >> next & 1u) != 0);
+    atomic_store_explicit(&transfer->state, next, memory_order_release);
 }
 
 hg_return_t amg_transfers_open(hg_context_t *context)
@@ -237,7 +244,8 @@ static void transfer_init(struct hg_op_id *transfer,
     transfer->plan = *plan;
     transfer->done = done;
     transfer->owner = owner;
-    transfer->state = AMG_TRANSFER_IDLE;
+    atomic_store_explicit(
+        &transfer->state, AMG_TRANSFER_IDLE, memory_order_relaxed);
     transfer->route = plan->origin_addr->route;
     transfer->ret = HG_SUCCESS;
     amg_lock_init(&transfer->lock);
@@ -384,6 +392,35 @@ static void asked_done(struct hg_op_id *transfer)
 
     asked->info.ret = amg_transfer_result(transfer);
     amg_context_queue(context, &asked->entry);
+}
+
+AMG_STAMP_READS static void transfer_look(void *object, void *arg)
+{
+    struct hg_op_id *transfer = object;
+    struct amg_transfers_look *look = arg;
+    unsigned word =
+        amg_stamp_visit(&transfer->state, 1u << AMG_TRANSFER_MOVING, look->now);
+    bool is_asked = transfer->done == asked_done;
+    bool is_served = transfer->asked.entry.is_incoming;
+    unsigned route = transfer->route;
+    uint32_t age_ms = 0;
+
+    if (word == 0 || !is_asked || !amg_stamp_is_same(&transfer->state, word))
+        return;
+    age_ms = amg_stamp_age_ms(look->now, word);
+    look->late += age_ms >= look->late_ms;
+    if (look->op != NULL && age_ms <= look->age_ms)
+        return;
+    look->op = &transfer->op;
+    look->route = route;
+    look->age_ms = age_ms;
+    look->is_served = is_served;
+}
+
+void amg_transfers_look(
+    const hg_context_t *context, struct amg_transfers_look *look)
+{
+    amg_pool_visit(context->transfers, transfer_look, look);
 }
 
 static hg_return_t transfer_start(struct amg_transfer_plan *plan,

@@ -31,9 +31,25 @@ struct amg_transfer_plan {
 
 struct hg_op_id;
 
+/* A look at the transfers of programs that are under way. */
+struct amg_transfers_look {
+    uint32_t now;     /* in: stamp of the time (base/stamp.h) */
+    uint32_t late_ms; /* in: from this age on a transfer is late */
+    uint32_t late;    /* counts late transfers */
+    /* The oldest so far, which may have ended meanwhile; NULL: none. */
+    const struct amg_op *op;
+    unsigned route;
+    uint32_t age_ms;
+    bool is_served; /* begun in a handler */
+};
+
 /* Creates and frees the pool of a context's transfers. HG_NOMEM. */
 hg_return_t amg_transfers_open(hg_context_t *context);
 void amg_transfers_close(hg_context_t *context);
+
+/* Stamps and counts the transfers of a context; by one thread at a time. */
+void amg_transfers_look(
+    const hg_context_t *context, struct amg_transfers_look *look);
 
 /* Called once, at the end of a transfer, by progress or by amg_transfer_go(),
  * with no lock held. The callee then owns the transfer: amg_transfer_end(). */

@@ -336,6 +336,7 @@ hg_id_t HG_Register_name_for_margo(
         hg_class, id, amg_margo_proc_input, amg_margo_proc_output, rpc_cb);
     if (rc == HG_SUCCESS) {
         amg_rpc_find(hg_class, id)->fold_proc = NULL; /* not known here */
+        amg_rpc_set_name(hg_class, id, func_name);
         return id;
     }
     AMG_LOG_ERROR("rpc", "RPC \"%s\" is not registered: %s", func_name,

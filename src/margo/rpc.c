@@ -186,6 +186,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
         args->rpc_cb == NULL ? mid->rpcs->refuse : args->rpc_cb);
     if (rc == HG_SUCCESS) {
         amg_rpc_find(mid->hg_class, id)->fold_proc = amg_margo_proc_fold;
+        amg_rpc_set_name(mid->hg_class, id, rpc->name);
         rc = HG_Register_data(mid->hg_class, id, rpc, NULL);
     }
     if (rc == HG_SUCCESS && rpc->has_no_response)

@@ -200,13 +200,15 @@ void amg_respond_send_ack(hg_context_t *context, const struct hg_addr *to,
 }
 
 hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
-    uint8_t target_context, enum amg_control kind, const void *bytes)
+    uint8_t target_context, enum amg_control kind, const void *bytes,
+    size_t len)
 {
     uint64_t head[AMG_NOW_LEN / sizeof(uint64_t)] = {0};
 
     amg_header_write_request(
         head, AMG_HEADER_ACK | AMG_HEADER_ONE_WAY | AMG_HEADER_CONTROL, kind);
-    memcpy((char *)head + AMG_HEADER_LEN, bytes, AMG_CONTROL_LEN);
+    AMG_ASSERT(len <= AMG_CONTROL_LEN);
+    memcpy((char *)head + AMG_HEADER_LEN, bytes, len);
     amg_header_complete(head, AMG_CONTROL_LEN,
         amg_rpc_class_of(context->cls)->checksum_level != HG_CHECKSUM_NONE);
     return head_send(

@@ -290,7 +290,8 @@ static void edge_settle(struct amg_group_edge *edge, bool tells, bool gives_up)
         return;
     if (tells)
         (void)amg_control_send(call->context, &handle->addr,
-            handle->info.context_id, AMG_CONTROL_SETTLE, &settle);
+            handle->info.context_id, AMG_CONTROL_SETTLE, &settle,
+            sizeof(settle));
     if (gives_up || edge->part.count == 1)
         amg_forward_cancel(handle);
     amg_handle_unref(handle);

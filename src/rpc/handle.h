@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/map.h"
 #include "base/refcount.h"
+#include "base/stamp.h"
 #include "bulk/bulk_transfer.h"
 #include "core/addr.h"
 #include "core/context.h"
@@ -120,8 +121,9 @@ struct hg_handle {
     struct hg_addr addr; /* the peer; info.addr points here */
     /* Ends an unanswered call; serve.c sets this when it makes the handle. */
     void (*on_unanswered_end)(struct hg_handle *);
-    atomic_int state; /* written by amg_handle_move_state() alone */
-    atomic_int refs;  /* see AMG_HANDLE_GOT; 0: destroyed */
+    atomic_uint state; /* written by amg_handle_move_state() alone, but for the
+                        * stamp (base/stamp.h) by rpc/hang.c */
+    atomic_int refs;   /* see AMG_HANDLE_GOT; 0: destroyed */
     /* References in `refs` that nobody holds yet. Origin: for later calls.
      * Target: 1, the answer's; 0 after an operation, or the thread that claims
      * the call, has taken that reference. */
@@ -204,21 +206,23 @@ static inline void amg_handle_move_state(struct hg_handle *handle,
     enum amg_handle_state now, enum amg_handle_state next)
 {
     AMG_ASSERT((amg_handle_edges[now] >> next & 1u) != 0);
-    atomic_store_explicit(&handle->state, (int)next, memory_order_release);
+    atomic_store_explicit(&handle->state, next, memory_order_release);
 }
 /* amg_handle_move_state() for a caller that has not read the state. */
 static inline void amg_handle_set_state(
     struct hg_handle *handle, enum amg_handle_state next)
 {
-    int now = atomic_load_explicit(&handle->state, memory_order_relaxed);
+    unsigned now = atomic_load_explicit(&handle->state, memory_order_relaxed);
 
-    amg_handle_move_state(handle, (enum amg_handle_state)now, next);
+    amg_handle_move_state(
+        handle, (enum amg_handle_state)(now & AMG_STAMP_STATE), next);
 }
 static inline enum amg_handle_state amg_handle_state(
     const struct hg_handle *handle)
 {
-    return (enum amg_handle_state)atomic_load_explicit(
-        &handle->state, memory_order_acquire);
+    unsigned now = atomic_load_explicit(&handle->state, memory_order_acquire);
+
+    return (enum amg_handle_state)(now & AMG_STAMP_STATE);
 }
 
 /* The reference that decoded arguments hold until they are freed: adds 1 to the
@@ -317,8 +321,9 @@ static AMG_INLINE struct hg_handle *amg_handle_create(
     handle->is_incoming = is_incoming;
     amg_refs_set(&handle->refs, 1 + spare);
     amg_refs_set(&handle->spare, spare);
-    atomic_init(
-        &handle->state, is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE);
+    atomic_store_explicit(&handle->state,
+        is_incoming ? AMG_HANDLE_ARRIVED : AMG_HANDLE_IDLE,
+        memory_order_relaxed);
     amg_tally_add(&context->handles, 1);
     return handle;
 }
@@ -426,6 +431,8 @@ extern const struct amg_rpc_handle_ops amg_serve_handle_ops;
 /* Periodic check of the context: early requests, calls that nobody answers, and
  * origins that have not acknowledged a long answer. */
 void amg_serve_look(hg_context_t *context, uint64_t now_ns);
+/* A context has opened: context 0 begins ticks, by hang.c. */
+void amg_hang_begin(hg_context_t *context);
 /* Before the context is destroyed: ends the calls that wait for the
  * registration of their RPC, for room, or for an answer. */
 void amg_serve_end(hg_context_t *context);
@@ -493,9 +500,11 @@ void amg_serve_run_counted(struct amg_cq_entry *entry);
 /* Answers a call in WAITING with a code in place of its handler. */
 void amg_respond_instead(struct hg_handle *handle, hg_return_t ret);
 
-/* Sends a control message of the library. On an error it is not sent. */
+/* Sends a control message of the library, of at most AMG_CONTROL_LEN bytes. On
+ * an error it is not sent. */
 hg_return_t amg_control_send(hg_context_t *context, const struct hg_addr *to,
-    uint8_t target_context, enum amg_control kind, const void *bytes);
+    uint8_t target_context, enum amg_control kind, const void *bytes,
+    size_t len);
 
 /* Finds the RPC of a valid request, after the program's callback for new
  * handles, and queues, pulls, keeps or refuses the request. */

@@ -54,7 +54,7 @@ struct notice {
     uint64_t is_over; /* to a child: the end; else the next round begins */
 };
 
-_Static_assert(sizeof(struct notice) == AMG_CONTROL_LEN, "fits");
+_Static_assert(sizeof(struct notice) <= AMG_CONTROL_LEN, "fits");
 
 static struct amg_quiet *quiet_of(const hg_class_t *cls)
 {
@@ -109,7 +109,7 @@ static hg_return_t notice_send(hg_context_t *context, uint32_t rank,
     hg_return_t rc = amg_addr_init_rank(context->cls, rank, &to);
 
     if (rc == HG_SUCCESS) {
-        rc = amg_control_send(context, &to, 0, kind, notice);
+        rc = amg_control_send(context, &to, 0, kind, notice, sizeof(*notice));
         amg_addr_fini(&to);
     }
     if (rc != HG_SUCCESS && rc != HG_NOMEM)

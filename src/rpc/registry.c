@@ -3,6 +3,8 @@
 #include "rpc/registry.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -43,6 +45,7 @@ static void rpc_class_free(hg_class_t *cls)
     }
     amg_pool_fini(&rpcs->handles);
     amg_pool_fini(&rpcs->incoming);
+    amg_mem_free(rpcs->hang);
     amg_mem_free(rpcs);
     cls->upper = NULL;
 }
@@ -87,6 +90,8 @@ static bool has_functions(
 /* Writes only what changes: calls in flight may read the functions. */
 static void rpc_set(struct amg_rpc *rpc, const struct amg_rpc *wanted)
 {
+    if (strcmp(rpc->name, wanted->name) != 0)
+        memcpy(rpc->name, wanted->name, sizeof(rpc->name));
     if (!has_functions(rpc, wanted)) {
         rpc->in_proc = wanted->in_proc;
         rpc->out_proc = wanted->out_proc;
@@ -182,7 +187,33 @@ hg_id_t amg_rpc_register_name(
     if (!AMG_CONTRACT_OF(
             call, wanted->id != 0, "the name has the id 0, which means no RPC"))
         return 0;
+    snprintf(wanted->name, sizeof(wanted->name), "%s", name);
     return rpc_register(cls, wanted) == HG_SUCCESS ? wanted->id : 0;
+}
+
+void amg_rpc_set_name(hg_class_t *cls, hg_id_t id, const char *name)
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    struct amg_rpc *rpc = amg_rpc_find(cls, id);
+
+    if (rpc == NULL)
+        return;
+    amg_lock_lock(&rpcs->lock);
+    snprintf(rpc->name, sizeof(rpc->name), "%s", name);
+    amg_lock_unlock(&rpcs->lock);
+}
+
+const char *amg_rpc_name(
+    const hg_class_t *cls, hg_id_t id, char ret_name[AMG_RPC_NAME_CAP])
+{
+    struct amg_rpc_class *rpcs = amg_rpc_class_of(cls);
+    const struct amg_rpc *rpc = NULL;
+
+    amg_lock_lock(&rpcs->lock);
+    rpc = amg_map_get(&rpcs->rpcs, id);
+    snprintf(ret_name, AMG_RPC_NAME_CAP, "%s", rpc == NULL ? "" : rpc->name);
+    amg_lock_unlock(&rpcs->lock);
+    return ret_name;
 }
 
 hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,

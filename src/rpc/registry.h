@@ -14,6 +14,8 @@
 #include "core/class.h"
 #include "mercury_types.h"
 
+enum { AMG_RPC_RECENT = 64, AMG_RPC_NAME_CAP = 40 };
+
 /* An RPC. Lives until its class is closed, so that handles may keep a pointer
  * to the struct; after HG_Deregister() a registration with the same functions
  * reuses the struct. A registration, while no call runs, writes the fields. */
@@ -35,9 +37,8 @@ struct amg_rpc {
     atomic_bool out_was_short;
     hg_proc_cb_t fold_proc; /* out_proc of reductions; NULL: none is possible */
     struct amg_group_reduce *reduce; /* of its outputs in groups, or NULL */
+    char name[AMG_RPC_NAME_CAP]; /* for reports, perhaps cut; "": not known */
 };
-
-enum { AMG_RPC_RECENT = 64 };
 
 /* Functions and sizes of handles that the registry uses. Constant. */
 struct amg_rpc_handle_ops {
@@ -47,6 +48,7 @@ struct amg_rpc_handle_ops {
     void (*registered)(hg_class_t *cls);
 };
 
+struct amg_hang;
 struct amg_rpc_class;
 
 /* Kinds of control messages: the id of AMG_HEADER_CONTROL. */
@@ -54,9 +56,13 @@ enum amg_control {
     AMG_CONTROL_SETTLE,     /* group_serve.c */
     AMG_CONTROL_QUIET_UP,   /* quiet.c: to a parent */
     AMG_CONTROL_QUIET_DOWN, /* quiet.c: to a child */
+    AMG_CONTROL_HANG_CLAIM, /* hang.c: a rank waits for long */
+    AMG_CONTROL_HANG_TAKEN, /* the answer to that */
+    AMG_CONTROL_HANG_ASK,   /* what does a rank do? */
+    AMG_CONTROL_HANG_TELL,  /* a part of the answer to that */
     AMG_CONTROLS
 };
-enum { AMG_CONTROL_LEN = 16 }; /* bytes of their contents */
+enum { AMG_CONTROL_LEN = 32 }; /* bytes of their contents, padded by zeros */
 
 /* Functions of calls to groups that calls in general use. Constant. */
 struct amg_group_ops {
@@ -102,6 +108,7 @@ struct amg_rpc_class {
         has_logged_unknown_ack; /* an ACK with an unknown token was logged */
     const struct amg_group_ops *group_ops;
     struct amg_groups *groups; /* calls to groups */
+    struct amg_hang *hang;     /* NULL: no memory for reports of hangs */
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of
@@ -124,6 +131,12 @@ static inline bool amg_rpc_is_plain(const struct amg_rpc_class *rpcs)
  * are replaced, with a warning. Error lines name the public function `call`. */
 hg_id_t amg_rpc_register_name(hg_class_t *cls, const char *name,
     struct amg_rpc *wanted, const char *call);
+
+/* Gives a registered RPC a name for reports. */
+void amg_rpc_set_name(hg_class_t *cls, hg_id_t id, const char *name);
+/* Copies the name of an RPC; "": not registered, or not known. */
+const char *amg_rpc_name(
+    const hg_class_t *cls, hg_id_t id, char ret_name[AMG_RPC_NAME_CAP]);
 
 /* Looks up an id under the lock, and puts the RPC in `recent`; NULL: none. */
 struct amg_rpc *amg_rpc_search(struct amg_rpc_class *rpcs, hg_id_t id);

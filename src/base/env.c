@@ -69,6 +69,10 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "after this time the log names a peer that has not answered, and the "
         "cause of a long wait in Margo or for the end of an execution stream; "
         "0: never"},
+    [AMG_ENV_HANG] = {"AMALGAM_HANG_S", "s", 60, 0, 86400,
+        "after this time a call, transfer, barrier, quiescence or end of a "
+        "class that still waits is reported once for the job, with the ranks "
+        "that wait for each other; 0: never"},
     [AMG_ENV_CONNECT_TIMEOUT] = {"AMALGAM_CONNECT_TIMEOUT_MS", "ms", 10000, 10,
         3600000,
         "how long a libfabric peer may take to answer the first message, "

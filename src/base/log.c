@@ -45,6 +45,7 @@ static struct hg_log_outlet outlets[] = {
     BELOW(OUTLET_HG, proc, HG_LOG_PASS),
     BELOW(OUTLET_HG, poll, HG_LOG_PASS),
     BELOW(OUTLET_HG, diag, HG_LOG_PASS),
+    BELOW(OUTLET_HG, hang, HG_LOG_PASS),
     BELOW(OUTLET_HG, rpc_ref, HG_LOG_OFF),
     BELOW(OUTLET_HG, poll_loop, HG_LOG_OFF),
     BELOW(OUTLET_HG, perf, HG_LOG_OFF),

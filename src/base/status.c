@@ -260,24 +260,52 @@ static uint32_t ms_between(uint64_t from_ns, uint64_t to_ns)
     return ms < MS_MAX ? (uint32_t)ms : MS_MAX;
 }
 
+/* Reads the words that a class and the program wrote. */
+static void words_read(const struct amg_status *status,
+    const struct amg_status_class *part, uint64_t now_ns,
+    struct amg_doing *doing)
+{
+    uint64_t wait = atomic_load_explicit(&part->wait, memory_order_relaxed);
+
+    doing->idle_ms = ms_between(
+        atomic_load_explicit(&part->progress_ns, memory_order_relaxed), now_ns);
+    doing->wait = (uint8_t)(wait >> WAIT_SHIFT);
+    doing->wait_ms =
+        doing->wait == AMG_AWAIT_NONE
+            ? 0
+            : ms_between(
+                  (wait & ((1ull << WAIT_SHIFT) - 1)) * AMG_NS_PER_MS, now_ns);
+    words_load(doing->mark, status->mark, sizeof(doing->mark));
+    doing->mark[sizeof(doing->mark) - 1] = '\0';
+    memcpy(doing->host, status->host, sizeof(doing->host) - 1);
+}
+
+void amg_doing_complete(
+    const struct amg_status_class *part, struct amg_doing *doing)
+{
+    static const struct amg_status none;
+    const struct amg_status *status =
+        atomic_load_explicit(&shown, memory_order_acquire);
+
+    doing->pid = (uint32_t)getpid();
+    words_read(status == NULL ? &none : status, part, amg_clock_ns(), doing);
+}
+
 /* Brings the facts of the last write up to now, by the words. */
 static void facts_renew(const struct amg_status *status,
     const struct amg_status_class *part, struct amg_status_facts *facts)
 {
     struct amg_doing *doing = &facts->doing;
     uint64_t now_ns = amg_clock_ns();
-    uint64_t progress_ns =
-        atomic_load_explicit(&part->progress_ns, memory_order_relaxed);
     uint64_t doing_ns =
         atomic_load_explicit(&part->doing_ns, memory_order_relaxed);
     uint64_t handler =
         atomic_load_explicit(&part->handler, memory_order_relaxed);
-    uint64_t wait = atomic_load_explicit(&part->wait, memory_order_relaxed);
     uint32_t passed = doing_ns == 0 ? 0 : ms_between(doing_ns, now_ns);
 
     doing->rank = part->rank;
     doing->pid = status->pid;
-    doing->idle_ms = ms_between(progress_ns, now_ns);
+    words_read(status, part, now_ns, doing);
     doing->to_ms += doing->to == AMG_STATUS_NOBODY ? 0 : passed;
     doing->handler_ms += doing->running == 0 ? 0 : passed;
     if (handler != 0 && doing->running == 0) {
@@ -286,19 +314,10 @@ static void facts_renew(const struct amg_status *status,
         doing->handler_ms = doing->idle_ms; /* no progress since its begin */
         facts->names[0][0] = '\0';
     }
-    doing->wait = (uint8_t)(wait >> WAIT_SHIFT);
-    doing->wait_ms =
-        doing->wait == AMG_AWAIT_NONE
-            ? 0
-            : ms_between(
-                  (wait & ((1ull << WAIT_SHIFT) - 1)) * AMG_NS_PER_MS, now_ns);
     doing->from = AMG_FROM_PAGE;
     if (atomic_load_explicit(&part->has_left, memory_order_acquire))
         doing->from |= AMG_FROM_LEFT;
     doing->state = amg_process_state(status->pid);
-    words_load(doing->mark, status->mark, sizeof(doing->mark));
-    doing->mark[sizeof(doing->mark) - 1] = '\0';
-    memcpy(doing->host, status->host, sizeof(doing->host) - 1);
 }
 
 bool amg_status_read(const struct amg_status *status, unsigned i,
@@ -353,8 +372,6 @@ const char *amg_stage_text(enum amg_stage stage)
         [AMG_STAGE_CREDIT] = "waits here for a credit",
         [AMG_STAGE_ROOM] = "waits here for room in the transport",
         [AMG_STAGE_CONNECT] = "waits here for a connection",
-        [AMG_STAGE_LEAVING] =
-            "was handed to the network, which has not sent it",
         [AMG_STAGE_SENT] = "was sent, and is not seen there",
         [AMG_STAGE_PULLING] = "is there, and its arguments are being pulled",
         [AMG_STAGE_QUEUED] = "is queued there",
@@ -412,6 +429,9 @@ const char *amg_doing_waits(const struct amg_doing *doing, const char *name,
             amg_stage_text(doing->stage));
         if (doing->more > 0)
             text_add(ret_text, "; %u more are as late", doing->more);
+        if (doing->waiting > 0)
+            text_add(ret_text, "; %u wait here for a credit or room",
+                doing->waiting);
     } else if (doing->wait != AMG_AWAIT_NONE) {
         text_add(ret_text, "waits in %s for ", amg_await_text(doing->wait));
         age_add(ret_text, doing->wait_ms);

@@ -45,7 +45,6 @@ enum amg_stage {
     AMG_STAGE_CREDIT,  /* waits for a credit of the target */
     AMG_STAGE_ROOM,    /* waits for room in the transport */
     AMG_STAGE_CONNECT, /* waits for a connection */
-    AMG_STAGE_LEAVING, /* handed to MPI or libfabric, which has not sent it */
     AMG_STAGE_SENT,    /* sent; the target has not seen it */
     AMG_STAGE_PULLING, /* the target pulls the arguments */
     AMG_STAGE_QUEUED,  /* queued at the target */
@@ -84,8 +83,8 @@ struct amg_doing {
     uint32_t more;       /* further operations that are as late */
     char state; /* of /proc/PID/stat, by a reader of the page; 0: unknown */
     uint8_t is_served; /* the operation to `to` was begun in a handler */
-    char pad[2];
-    char mark[32]; /* the last mark of the program, or "" */
+    uint16_t waiting; /* requests to `to` that wait here for a credit or room */
+    char mark[32];    /* the last mark of the program, or "" */
     char host[20];
 };
 
@@ -216,6 +215,11 @@ void amg_status_drop(struct amg_status *status);
  * open, or its writer stopped amid a write. */
 bool amg_status_read(const struct amg_status *page, unsigned i,
     struct amg_status_facts *ret_facts);
+
+/* Adds to what this process tells of a class: pid, host, mark, progress, wait.
+ */
+void amg_doing_complete(
+    const struct amg_status_class *part, struct amg_doing *doing);
 
 /* "amalgam_barrier()"; "" for AMG_AWAIT_NONE. */
 const char *amg_await_text(enum amg_await kind);

@@ -477,7 +477,7 @@ static void domain_move_locked(struct amg_mpi_domain *domain)
 static void peers_check_locked(struct amg_mpi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (!amg_calls_watch_is_due_locked(&domain->calls))
+    if (!amg_calls_watch_is_due_locked(&domain->calls, &domain->base))
         return;
     for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
          peer = peer->next)

@@ -485,6 +485,36 @@ static void transport_write_state(
     amg_bias_unlock(domain->lock);
 }
 
+static bool transport_look(struct amg_domain *base, const struct amg_op *op,
+    struct amg_whereabouts *ret_where)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    const struct amg_table *all = &domain->transfers.all;
+    struct amg_flow_peer *flow = NULL;
+    struct amg_mpi_peer *peer = NULL;
+    enum amg_stage stage = AMG_STAGE_NONE;
+    uint32_t rank = 0;
+
+    amg_bias_lock(domain->lock);
+    stage = amg_calls_stage_locked(&domain->calls, op, &flow, &rank);
+    for (uint32_t i = 0; i < all->cap && stage == AMG_STAGE_NONE; i++) {
+        const struct amg_mpi_transfer *transfer = all->slots[i].object;
+
+        if (transfer == NULL || transfer->op != op)
+            continue;
+        stage = AMG_STAGE_MOVES;
+        rank = (uint32_t)transfer->rank;
+    }
+    if (stage != AMG_STAGE_NONE) {
+        peer = flow != NULL ? amg_container_of(flow, struct amg_mpi_peer, calls)
+                            : domain->peers.all[rank];
+        amg_calls_where_locked(&domain->calls, &peer->calls, stage, ret_where);
+        ret_where->rank = peer->rank;
+    }
+    amg_bias_unlock(domain->lock);
+    return stage != AMG_STAGE_NONE;
+}
+
 static bool transport_is_clear(struct amg_ep *ep)
 {
     struct amg_mpi_domain *domain = amg_mpi_domain_of(ep->domain);
@@ -615,6 +645,7 @@ const struct amg_transport amg_mpi_transport = {
             .abandon = amg_mpi_close_abandon,
             .stop = transport_stop,
             .write_state = transport_write_state,
+            .look = transport_look,
             .close = transport_close,
         },
     .ep =

@@ -273,7 +273,7 @@ static uint64_t away_ns(const struct amg_ofi_domain *domain, uint64_t now_ns)
 static void silent_check_locked(struct amg_ofi_domain *domain)
 {
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (!amg_calls_watch_is_due_locked(&domain->calls))
+    if (!amg_calls_watch_is_due_locked(&domain->calls, &domain->base))
         return;
     for (struct amg_link *link = amg_list_first(&domain->peers.all);
          link != NULL; link = amg_list_next(&domain->peers.all, link)) {

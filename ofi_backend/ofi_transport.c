@@ -94,6 +94,52 @@ static void domain_write_state(struct amg_domain *base, struct amg_state *state)
     amg_bias_unlock(&domain->lock);
 }
 
+/* The peer of a transfer that is under way, or NULL. */
+static struct amg_peer *transfer_peer_locked(
+    const struct amg_ofi_domain *domain, const struct amg_op *op)
+{
+    AMG_ASSERT_HELD_BIAS(&domain->lock);
+    for (struct amg_link *link = amg_list_first(&domain->peers.all);
+         link != NULL; link = amg_list_next(&domain->peers.all, link)) {
+        struct amg_peer *peer = amg_container_of(link, struct amg_peer, all);
+        const struct amg_link *at = amg_list_first(&peer->rma.transfers);
+
+        for (; at != NULL; at = amg_list_next(&peer->rma.transfers, at))
+            if (amg_container_of(at, struct amg_ofi_transfer, of_peer)->op ==
+                op)
+                return peer;
+    }
+    return NULL;
+}
+
+static bool domain_look(struct amg_domain *base, const struct amg_op *op,
+    struct amg_whereabouts *ret_where)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+    struct amg_flow_peer *flow = NULL;
+    struct amg_peer *peer = NULL;
+    enum amg_stage stage = AMG_STAGE_NONE;
+    uint32_t number = 0;
+
+    amg_bias_lock(&domain->lock);
+    stage = amg_calls_stage_locked(&domain->calls, op, &flow, &number);
+    if (flow != NULL)
+        peer = amg_container_of(flow, struct amg_peer, calls);
+    else if (stage == AMG_STAGE_SENT)
+        peer = amg_table_at(&domain->peers.numbers, number)->object;
+    else if ((peer = transfer_peer_locked(domain, op)) != NULL)
+        stage = AMG_STAGE_MOVES;
+    if (peer != NULL && peer->state != AMG_OFI_PEER_OPEN)
+        stage = AMG_STAGE_CONNECT;
+    if (peer != NULL) {
+        amg_calls_where_locked(&domain->calls, &peer->calls, stage, ret_where);
+        if (base->rank_of != NULL)
+            ret_where->rank = base->rank_of(base->ranks, peer);
+    }
+    amg_bias_unlock(&domain->lock);
+    return peer != NULL;
+}
+
 static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 {
     return value < min ? min : value > max ? max : value;
@@ -522,6 +568,7 @@ const struct amg_transport amg_ofi_transport = {
             .abandon = amg_ofi_domain_abandon,
             .stop = amg_ofi_domain_stop,
             .write_state = domain_write_state,
+            .look = domain_look,
             .close = amg_ofi_domain_close,
         },
     .ep =

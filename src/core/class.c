@@ -308,7 +308,8 @@ hg_context_t *amg_class_context(hg_class_t *cls, unsigned from)
     hg_context_t *found = NULL;
 
     amg_lock_lock(&cls->lock);
-    for (unsigned id = from; id < 256 && found == NULL; id++)
+    for (unsigned id = from; id < cls->plan.how.max_contexts && found == NULL;
+         id++)
         found = cls->contexts[id];
     amg_lock_unlock(&cls->lock);
     return found;

@@ -121,10 +121,32 @@ void amg_context_look(hg_context_t *context, uint64_t now_ns)
         context->ops.look(context, now_ns);
 }
 
+void amg_context_begin_ticks(hg_context_t *context)
+{
+    context->wakeup.has_ticks = true;
+    for (unsigned i = 0; i < context->open_count; i++)
+        atomic_store_explicit(&context->eps[context->open[i]]->domain->look_ns,
+            &context->look_ns, memory_order_relaxed);
+}
+
+/* Afterwards no driver stores to `look_ns`: the close of an endpoint takes the
+ * lock under which a driver reads and uses the pointer. */
+static void context_end_ticks(const hg_context_t *context)
+{
+    for (unsigned i = 0; i < context->open_count; i++) {
+        struct amg_domain *domain = context->eps[context->open[i]]->domain;
+
+        if (atomic_load_explicit(&domain->look_ns, memory_order_relaxed) ==
+            &context->look_ns)
+            atomic_store_explicit(&domain->look_ns, NULL, memory_order_relaxed);
+    }
+}
+
 static void context_close_eps(hg_context_t *context)
 {
     unsigned i = context->open_count;
 
+    context_end_ticks(context);
     while (i-- > 0) {
         unsigned route = context->open[i];
         struct amg_ep *ep = context->eps[route];
@@ -387,7 +409,7 @@ int amg_context_sum_all(hg_class_t *cls, uint64_t sums[AMG_COUNTERS])
     amg_lock_lock(&cls->lock);
     for (unsigned i = 0; i < AMG_COUNTERS; i++)
         sums[i] += cls->past[i];
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < cls->plan.how.max_contexts; i++) {
         const hg_context_t *context = cls->contexts[i];
 
         if (context == NULL)
@@ -405,6 +427,8 @@ void amg_context_show(hg_context_t *context, uint64_t now_ns)
     uint64_t sums[AMG_COUNTERS] = {0};
 
     context->wakeup.show_ns = now_ns + SHOW_MS * AMG_NS_PER_MS;
+    if (context->wakeup.has_ticks)
+        atomic_store_explicit(&context->look_ns, 0, memory_order_relaxed);
     (void)amg_context_sum_all(cls, sums);
     amg_status_write(cls->job.status, now_ns, NULL, sums, AMG_COUNTERS, NULL);
 }

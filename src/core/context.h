@@ -302,6 +302,22 @@ static inline uint64_t amg_context_look_ns(const hg_context_t *context)
     return atomic_load_explicit(&context->look_ns, memory_order_relaxed);
 }
 
+/* Before other threads use the context: begins ticks, by which `ops.look` runs
+ * some times a second. */
+void amg_context_begin_ticks(hg_context_t *context);
+/* By the owner: time until which a wait may block at most, for `ops.look`.
+ * While operations are in flight no wait misses a tick. */
+static inline uint64_t amg_context_wake_ns(hg_context_t *context)
+{
+    const struct amg_wakeup *wakeup = &context->wakeup;
+    uint64_t look_ns = amg_context_look_ns(context);
+
+    return wakeup->has_ticks && wakeup->show_ns < look_ns &&
+                   amg_tally_sum(&context->in_flight) > 0
+               ? wakeup->show_ns
+               : look_ns;
+}
+
 /* Runs `ops.look` if due, unless a thread of the library calls. */
 static inline void amg_context_drive(hg_context_t *context)
 {

@@ -240,7 +240,7 @@ static void owner_pause(
     struct amg_wait_step step =
         amg_wait_policy_next(&wait->policy, quiet_ns(&context->wakeup, now_ns));
     uint64_t until_ns = wait->deadline_ns;
-    uint64_t look_ns = amg_context_look_ns(context);
+    uint64_t look_ns = amg_context_wake_ns(context);
 
     if (step.ns > context->nap_ns)
         step.ns = context->nap_ns;

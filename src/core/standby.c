@@ -178,7 +178,7 @@ static bool drive_rest(
 {
     hg_context_t *context = standby->context;
     uint64_t now_ns = amg_context_clock_ns(context);
-    uint64_t look_ns = amg_context_look_ns(context);
+    uint64_t look_ns = amg_context_wake_ns(context);
     struct amg_wait_step step = pace_now(standby, now_ns);
 
     if (look_ns < until_ns)

@@ -34,6 +34,7 @@ struct amg_wakeup {
     /* Counts polls in which a peer made progress (amg_context_moved()). Written
      * by the owner; a hint, so relaxed. */
     atomic_uint moves;
+    bool has_ticks; /* see amg_context_begin_ticks(); constant */
     /* An operation was posted since a wait last read this flag; a hint, so
      * relaxed. */
     atomic_bool was_posted;

@@ -27,7 +27,7 @@
 enum {
     RARE_EVERY = 64, /* polls per rare step */
     PRUNE_EVERY = 8, /* rare steps per check of silent rings */
-    CLOCK_EVERY = 16 /* rare steps per reading of the clock */
+    CLOCK_EVERY = 8  /* rare steps per reading of the clock */
 };
 
 static bool epoll_add(int epoll, int fd)
@@ -119,7 +119,7 @@ static void silent_check_locked(struct amg_shm_domain *domain)
     struct amg_shm_peer *peer = NULL;
 
     AMG_ASSERT_HELD_BIAS(&domain->lock);
-    if (!amg_calls_watch_is_due_locked(&domain->calls))
+    if (!amg_calls_watch_is_due_locked(&domain->calls, &domain->base))
         return;
     next = amg_shm_peer_next_locked(domain, NULL);
     while ((peer = next) != NULL) {

@@ -391,6 +391,40 @@ static void transport_write_state(
     amg_bias_unlock(&domain->lock);
 }
 
+static bool transport_look(struct amg_domain *base, const struct amg_op *op,
+    struct amg_whereabouts *ret_where)
+{
+    struct amg_shm_domain *domain = amg_shm_domain_of(base);
+    const struct amg_table *all = &domain->bulk.transfers;
+    struct amg_flow_peer *flow = NULL;
+    struct amg_shm_peer *peer = NULL;
+    enum amg_stage stage = AMG_STAGE_NONE;
+    uint32_t id = 0;
+
+    amg_bias_lock(&domain->lock);
+    stage = amg_calls_stage_locked(&domain->calls, op, &flow, &id);
+    for (uint32_t i = 0; i < all->cap && stage == AMG_STAGE_NONE; i++) {
+        const struct amg_shm_transfer *transfer = all->slots[i].object;
+
+        if (transfer == NULL || transfer->op != op)
+            continue;
+        stage = AMG_STAGE_MOVES;
+        flow = &transfer->peer->calls;
+    }
+    if (flow != NULL)
+        peer = amg_container_of(flow, struct amg_shm_peer, calls);
+    while (stage != AMG_STAGE_NONE && flow == NULL &&
+           (peer = amg_shm_peer_next_locked(domain, peer)) != NULL &&
+           peer->id != id)
+        continue;
+    if (peer != NULL) {
+        amg_calls_where_locked(&domain->calls, &peer->calls, stage, ret_where);
+        ret_where->rank = amg_shm_peer_rank(peer);
+    }
+    amg_bias_unlock(&domain->lock);
+    return peer != NULL;
+}
+
 /* Marks our segment as closed, and wakes the peers to see the mark. */
 static void close_tell_locked(struct amg_shm_domain *domain)
 {
@@ -460,6 +494,7 @@ const struct amg_transport amg_shm_transport = {
             .abandon = transport_abandon,
             .stop = transport_stop,
             .write_state = transport_write_state,
+            .look = transport_look,
             .close = transport_close,
         },
     .ep =

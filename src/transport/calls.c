@@ -90,12 +90,20 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
         name, texts[what], kind, number);
 }
 
-bool amg_calls_watch_is_due_locked(struct amg_calls *calls)
+bool amg_calls_watch_is_due_locked(
+    struct amg_calls *calls, struct amg_domain *domain)
 {
     struct amg_calls_watch *watch = &calls->watch;
-    uint64_t now_ns = watch->period_ns == 0 ? 0 : amg_clock_ns();
+    atomic_uint_fast64_t *look_ns =
+        atomic_load_explicit(&domain->look_ns, memory_order_relaxed);
+    uint64_t now_ns =
+        watch->period_ns == 0 && look_ns == NULL ? 0 : amg_clock_ns();
 
     AMG_ASSERT_HELD_BIAS(calls->lock);
+    if (look_ns != NULL && now_ns >= watch->tick_ns) {
+        watch->tick_ns = now_ns + AMG_TICK_NS;
+        atomic_store_explicit(look_ns, 0, memory_order_relaxed);
+    }
     if (watch->period_ns == 0 || now_ns < watch->next_ns)
         return false;
     watch->next_ns = now_ns + watch->period_ns;
@@ -420,6 +428,50 @@ uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
             table->slots[i].owner_or_next == owner)
             count--;
     return count;
+}
+
+enum amg_stage amg_calls_stage_locked(const struct amg_calls *calls,
+    const struct amg_op *op, struct amg_flow_peer **ret_peer,
+    uint32_t *ret_owner)
+{
+    const struct amg_table *table = &calls->table;
+    const struct amg_link *link = amg_list_first(&calls->waiting);
+
+    AMG_ASSERT_HELD_BIAS(calls->lock);
+    for (; link != NULL; link = amg_list_next(&calls->waiting, link)) {
+        const struct amg_post *post =
+            amg_container_of(link, struct amg_post, waiting);
+
+        if (post->op != op)
+            continue;
+        *ret_peer = post->peer;
+        return post->peer->unanswered <
+                       amg_flow_credits(&calls->flow, post->peer)
+                   ? AMG_STAGE_ROOM
+                   : AMG_STAGE_CREDIT;
+    }
+    *ret_peer = NULL;
+    for (uint32_t i = 0; i < table->cap; i++)
+        if (table->slots[i].object == op) {
+            *ret_owner = table->slots[i].owner_or_next;
+            return AMG_STAGE_SENT;
+        }
+    return AMG_STAGE_NONE;
+}
+
+void amg_calls_where_locked(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, enum amg_stage stage,
+    struct amg_whereabouts *ret_where)
+{
+    int credits = amg_flow_credits(&calls->flow, peer);
+
+    AMG_ASSERT_HELD_BIAS(calls->lock);
+    *ret_where = (struct amg_whereabouts){.rank = UINT32_MAX,
+        .stage = (uint8_t)stage,
+        .taken = peer->unanswered,
+        .credits = (uint16_t)(credits > 0 ? credits : 0),
+        .waiting = amg_flow_waiting_count(peer)};
+    calls->ops->name(calls, peer, ret_where->name);
 }
 
 const struct amg_table_slot *amg_calls_pending_locked(

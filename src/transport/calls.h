@@ -55,6 +55,7 @@
 
 #include "base/assert.h"
 #include "base/bias.h"
+#include "base/status.h"
 #include "transport/flow.h"
 #include "transport/table.h"
 #include "transport/transport.h"
@@ -69,7 +70,8 @@ enum amg_violation {
     AMG_VIOLATION_DROPPED, /* no fault: this process dropped a one-way call */
 };
 
-enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
+/* Interval of ticks (rpc/hang.c): a hang is noticed that much later. */
+#define AMG_TICK_NS 250000000ull
 
 /* Indices into amg_op.priv while the operation is posted. */
 enum { AMG_CALL_PRIV_STATE, AMG_CALL_PRIV_PTR, AMG_CALL_PRIV_EP };
@@ -125,6 +127,7 @@ struct amg_calls_ops {
 struct amg_calls_watch {
     uint64_t period_ns; /* AMALGAM_SILENT_MS; 0: no watch */
     uint64_t next_ns;   /* of the next check */
+    uint64_t tick_ns;   /* of the next store to `look_ns` of the domain */
     unsigned checks;    /* checks so far; the first only begins a period */
     unsigned named;     /* silent peers to be logged in this check */
 };
@@ -168,7 +171,8 @@ void amg_calls_violation(struct amg_calls *calls, struct amg_flow_peer *peer,
     enum amg_violation what, unsigned kind, long number);
 
 /* Is it time to check all peers? Reads the clock: do not call in each poll. */
-bool amg_calls_watch_is_due_locked(struct amg_calls *calls);
+bool amg_calls_watch_is_due_locked(
+    struct amg_calls *calls, struct amg_domain *domain);
 /* Number of entries that wait for the peer `owner`, without cancelled calls. */
 unsigned amg_calls_waiting(const struct amg_table *table, uint32_t owner);
 /* Checks a peer, whose number in the table of calls is `owner`, and for which
@@ -390,6 +394,17 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
  * released), or that wait for a credit; without cancelled calls. */
 uint32_t amg_calls_owed_locked(const struct amg_calls *calls,
     const struct amg_flow_peer *peer, uint32_t owner);
+
+/* The stage of an operation, or AMG_STAGE_NONE: it is no call under way. Its
+ * peer is `*ret_peer`, or if that is NULL the peer with the number
+ * `*ret_owner`. */
+enum amg_stage amg_calls_stage_locked(const struct amg_calls *calls,
+    const struct amg_op *op, struct amg_flow_peer **ret_peer,
+    uint32_t *ret_owner);
+/* Counts the requests to the peer, and names it. */
+void amg_calls_where_locked(const struct amg_calls *calls,
+    const struct amg_flow_peer *peer, enum amg_stage stage,
+    struct amg_whereabouts *ret_where);
 
 /* The slot of a call that waits for its answer and was not cancelled, or NULL.
  * `at`: in: index to check first, 0 at the start; out: index of the slot. */

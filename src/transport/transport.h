@@ -33,6 +33,8 @@
 #include "transport/op.h"
 #include "transport/seg_iter.h"
 
+enum { AMG_PEER_NAME_CAP = 384 }; /* name of a peer in log lines, with NUL */
+
 struct amg_pack_counts;
 struct amg_state;
 struct amg_transport;
@@ -164,6 +166,11 @@ struct amg_domain {
      * Takes no lock. NULL: the ranks are not known. */
     uint32_t (*rank_of)(const void *ranks, const struct amg_peer *peer);
     const void *ranks;
+    /* Set by core: a poll that reads the clock anyway stores 0 here some times
+     * a second (amg_calls_watch_is_due_locked()), for threads that never wait.
+     * Hints, so relaxed. NULL: nothing to store to; core then passes the
+     * driver's lock before the memory of the word goes. */
+    _Atomic(atomic_uint_fast64_t *) look_ns;
 };
 
 struct amg_ep {
@@ -246,6 +253,16 @@ enum amg_mem_flags {
     AMG_MEM_WRITE = 2, /* peers may put */
 };
 
+/* The stage and the peer of an operation. */
+struct amg_whereabouts {
+    uint32_t rank;    /* of the peer; UINT32_MAX: not known */
+    uint8_t stage;    /* enum amg_stage, as far as this process knows */
+    uint16_t taken;   /* requests that the peer has not answered */
+    uint16_t credits; /* requests that the peer may have at once */
+    uint32_t waiting; /* requests to the peer that have not left */
+    char name[AMG_PEER_NAME_CAP]; /* of the peer, for log lines */
+};
+
 struct amg_domain_ops {
     /* Opens the medium. Collective where the medium is (MPI: over the
      * communicator). May block as long as its bootstrap does.
@@ -275,6 +292,11 @@ struct amg_domain_ops {
      * Takes the locks of the driver for some microseconds, longer where many
      * calls and transfers are under way; logs nothing. */
     void (*write_state)(struct amg_domain *domain, struct amg_state *state);
+    /* Finds an operation, which may end meanwhile: only the pointer is compared
+     * with those of the operations under way. Takes the locks of the driver as
+     * write_state() does. False: the driver does not have the operation. */
+    bool (*look)(struct amg_domain *domain, const struct amg_op *op,
+        struct amg_whereabouts *ret_where);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
     void (*close)(struct amg_domain *domain);

@@ -244,6 +244,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
         return NULL;
     if (hg_class->joined != NULL)
         amg_context_look_at(context, 0);
+    amg_hang_begin(context);
     amg_service_thread_start(context);
     return context;
 }

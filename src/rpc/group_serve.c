@@ -8,6 +8,7 @@
 #include "mercury.h"
 #include "rpc/encode.h"
 #include "rpc/group.h"
+#include "rpc/hang.h"
 
 enum { CACHE_LINE = 64 };
 
@@ -366,7 +367,7 @@ static void request_arrived(hg_handle_t up)
     (void)amg_pulls_add(up); /* which stands in no line, so needs no memory */
 }
 
-_Static_assert(sizeof(struct amg_group_settle) == AMG_CONTROL_LEN, "fits");
+_Static_assert(sizeof(struct amg_group_settle) <= AMG_CONTROL_LEN, "fits");
 
 /* Settles a call. If its request is still on its way, keeps the code as the
  * answer, so that the handler does not run. */
@@ -400,6 +401,8 @@ static void told(
 {
     if (kind == AMG_CONTROL_SETTLE)
         settle_told(context, bytes);
+    else if (kind >= AMG_CONTROL_HANG_CLAIM)
+        amg_hang_told(context, kind, bytes);
     else
         amg_quiet_told(context, kind, bytes);
 }
@@ -450,4 +453,5 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
     rpcs->groups = groups;
     rpcs->group_ops = &ops;
     amg_quiet_attach(cls);
+    amg_hang_attach(cls);
 }

@@ -13,6 +13,7 @@
 #include "core/class.h"
 #include "mercury_class.h"
 #include "rpc/encode.h"
+#include "rpc/hang.h"
 #include "wire/header.h"
 #include "wire/records.h"
 
@@ -649,6 +650,8 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     amg_respond_look(context, now_ns);
     amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
     amg_relay_look(context, now_ns);
+    amg_status_stamp(context->cls->job.status, now_ns);
+    amg_hang_look(context, now_ns);
 }
 
 void amg_serve_end(hg_context_t *context)

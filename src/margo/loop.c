@@ -24,6 +24,7 @@
 #include "margo/registry.h"
 #include "margo/runtime.h"
 #include "mercury.h"
+#include "rpc/hang.h"
 
 void amg_margo_wake(margo_instance_id mid)
 {
@@ -237,6 +238,7 @@ bool amg_margo_loop_start(margo_instance_id mid,
     mid->loop->end = end;
     mid->loop->may_stall = !mid->config->use_progress_thread;
     amg_lock_init(&mid->loop->watch.lock);
+    amg_hang_set_show(mid->hg_class, amg_margo_runtime_log_blocked);
     if (!amg_margo_loop_is_elsewhere(mid))
         atomic_init(&mid->loop->mark, amg_bias_mark());
     atomic_store_explicit(&mid->wakeup.timeout_ub_ms,

@@ -43,6 +43,9 @@ hg_return_t amg_margo_runtime_sleep(
     const struct amg_margo_sleep *sleep, unsigned timeout_ms);
 bool amg_margo_runtime_ends_sleeps(void);
 
+/* Logs where threads are blocked. */
+void amg_margo_runtime_log_blocked(void);
+
 /* The calling thread, as an ABT_thread, if the thread can park; else NULL. */
 void *amg_margo_runtime_self(void);
 

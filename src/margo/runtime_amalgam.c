@@ -72,6 +72,11 @@ bool amg_margo_runtime_ends_sleeps(void)
     return true;
 }
 
+void amg_margo_runtime_log_blocked(void)
+{
+    amg_ult_log_blocked();
+}
+
 void *amg_margo_runtime_self(void)
 {
     return amg_ult_self();

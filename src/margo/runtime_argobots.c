@@ -88,6 +88,11 @@ bool amg_margo_runtime_ends_sleeps(void)
     return false;
 }
 
+void amg_margo_runtime_log_blocked(void)
+{
+    /* Argobots lists no threads that are in no pool. */
+}
+
 void *amg_margo_runtime_self(void)
 {
     return NULL;

@@ -97,4 +97,8 @@ struct ABT_mutex_opaque {
     unsigned depth;
 };
 
+/* backtrace.c: logs where the threads are blocked that have stacks of the
+ * library, 16 of them at most. By any OS thread. */
+void amg_ult_log_blocked(void);
+
 #endif

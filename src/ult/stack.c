@@ -28,10 +28,11 @@ static struct amg_lock stacks_lock AMG_LOCK_KEPT;
 static struct {
     size_t default_len;
     unsigned kept;
-    /* stacks_lock guards `shared` and `next_color`. */
+    /* stacks_lock guards `shared`, `all` and `next_color`. */
     struct amg_stack_cache shared;
+    struct amg_list all;
     unsigned next_color;
-} stacks;
+} stacks = {.all = {{&stacks.all.head, &stacks.all.head}}};
 
 static size_t len_round(size_t len)
 {
@@ -40,6 +41,9 @@ static size_t len_round(size_t len)
 
 static void stack_destroy(struct amg_stack *stack)
 {
+    amg_lock_lock(&stacks_lock);
+    amg_list_remove(&stack->in_all);
+    amg_lock_unlock(&stacks_lock);
     amg_fibre_close(&stack->fibre);
     amg_guarded_close(stack->base, stack->len);
     amg_mem_free(stack);
@@ -64,6 +68,7 @@ static struct amg_stack *stack_create(size_t len)
     amg_fibre_open(&stack->fibre, stack->base, len);
     amg_lock_lock(&stacks_lock);
     stack->color = stacks.next_color++ % COLORS;
+    amg_list_push(&stacks.all, &stack->in_all);
     amg_lock_unlock(&stacks_lock);
     return stack;
 }
@@ -129,6 +134,18 @@ void amg_stacks_close(void)
 
     while ((stack = shared_pop()) != NULL)
         stack_destroy(stack);
+}
+
+void amg_stacks_visit(
+    void (*visit)(const struct amg_stack *stack, void *arg), void *arg)
+{
+    struct amg_link *link = NULL;
+
+    amg_lock_lock(&stacks_lock);
+    for (link = amg_list_first(&stacks.all); link != NULL;
+         link = amg_list_next(&stacks.all, link))
+        visit(amg_container_of(link, struct amg_stack, in_all), arg);
+    amg_lock_unlock(&stacks_lock);
 }
 
 size_t amg_stack_default_len(void)

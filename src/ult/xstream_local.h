@@ -13,6 +13,7 @@
 /* Owned by the user-level thread that runs on the stack, or by a cache. */
 struct amg_stack {
     struct amg_stack *next; /* next stack in the cache */
+    struct amg_link in_all; /* the list of all stacks */
     void *base;
     size_t len;
     struct amg_fibre fibre;
@@ -33,6 +34,9 @@ struct amg_stack_cache {
  * run. amg_stacks_close() frees the stacks of the shared cache. */
 void amg_stacks_open(void);
 void amg_stacks_close(void);
+/* Calls `visit` for all stacks, also unused ones, with their lock held. */
+void amg_stacks_visit(
+    void (*visit)(const struct amg_stack *stack, void *arg), void *arg);
 
 /* Default size of a stack. */
 size_t amg_stack_default_len(void);

@@ -428,7 +428,8 @@ const char *amg_doing_waits(const struct amg_doing *doing, const char *name,
             doing->is_served ? " made in a handler," : "",
             amg_stage_text(doing->stage));
         if (doing->more > 0)
-            text_add(ret_text, "; %u more are as late", doing->more);
+            text_add(ret_text, "; %u more %s as late", doing->more,
+                doing->more == 1 ? "is" : "are");
         if (doing->waiting > 0)
             text_add(ret_text, "; %u wait here for a credit or room",
                 doing->waiting);

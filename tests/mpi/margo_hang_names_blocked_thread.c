@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "margo_ranks.h"
+#include "mercury_log.h"
 
 enum { TAG = 9 };
 

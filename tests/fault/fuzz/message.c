@@ -30,12 +30,15 @@ enum make_flags {
     MAKE_OTHER_ID = 16, /* of no RPC here */
 };
 
-enum { ARG_CAP = MESSAGE_LEN_MAX - 128 };
+enum {
+    ARG_CAP = MESSAGE_LEN_MAX - 128,
+    RECORDS_MAX = ARG_CAP / (sizeof(uint64_t) + AMG_RECORD_ARG_MAX),
+};
 
 /* One-way calls that share a message. */
 static size_t records_make(struct fuzz *fuzz, uint8_t *ret_body)
 {
-    unsigned count = fuzz_u8(fuzz) % 13; /* they fit into ARG_CAP */
+    unsigned count = fuzz_u8(fuzz) % (RECORDS_MAX + 1);
     size_t len = 0;
 
     for (; count > 0; count--) {

@@ -101,6 +101,15 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
     [AMG_ENV_REPORT] = {"AMALGAM_REPORT", "", 0, 0, 1,
         "1: rank 0 prints the transports in use and the threads that make "
         "progress"},
+    [AMG_ENV_TRACE] = {"AMALGAM_TRACE", "", 0, 0, 0,
+        "folder for a trace of each process, from its first class on; see "
+        "amalgam_trace(1)"},
+    [AMG_ENV_TRACE_LEVEL] = {"AMALGAM_TRACE_LEVEL", "", 1, 1, 3,
+        "1: calls and bulk transfers; 2: also waits and sleeps of progress; "
+        "3: also switches between user-level threads"},
+    [AMG_ENV_TRACE_BYTES] = {"AMALGAM_TRACE_BYTES", "bytes", 268435456, 65536,
+        1099511627776,
+        "longest file of a trace; further events are lost, and counted"},
     [AMG_ENV_ABORT_ON_MISUSE] = {"AMALGAM_ABORT_ON_MISUSE", "", 0, 0, 1,
         "1: abort the process when a call breaks its contract"},
     [AMG_ENV_CONCURRENT_RPCS] = {"AMALGAM_MAX_CONCURRENT_RPCS", "handlers", 0,

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/stamp.h"
+#include "base/trace.h"
 #include "mercury_bulk.h"
 
 /* The memory of the origin and the local memory are lists of segments; the
@@ -112,6 +113,15 @@ static void transfer_step(struct amg_op *op)
     transfer_finish(transfer, op->ret);
 }
 
+AMG_NOINLINE static void post_trace(
+    const struct hg_op_id *transfer, const struct amg_ep *ep)
+{
+    amg_trace_add(
+        transfer->plan.op == HG_BULK_PULL ? AMG_TRACE_GET : AMG_TRACE_PUT,
+        (uintptr_t)&transfer->op, (uint64_t)ep->transport->name[0],
+        transfer->plan.len);
+}
+
 /* Posts a transfer, which may be freed before the return if uncancellable. */
 static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
 {
@@ -123,6 +133,8 @@ static hg_return_t transfer_post(struct hg_op_id *transfer, struct amg_ep *ep)
     transfer->op = (struct amg_op){.step = transfer_step,
         .is_uncancellable = plan->is_uncancellable,
         .mem = plan->local->mems[transfer->route]};
+    if (amg_trace_has(AMALGAM_TRACE_CALLS))
+        post_trace(transfer, ep);
     if (plan->op == HG_BULK_PULL)
         return ep->transport->bulk.get(ep,
             (struct amg_target){plan->origin_addr->peer, plan->origin_context},

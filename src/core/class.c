@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "mercury_class.h"
 
 static struct amg_attic attic; /* memory of classes */
@@ -249,6 +250,7 @@ hg_return_t amg_class_open(
 
     AMG_ASSERT(plan->transports[AMG_ROUTE_SELF] != NULL);
     AMG_ASSERT(plan->transports[plan->main_route] != NULL);
+    amg_trace_start_by_env();
     cls = amg_attic_get(&attic, _Alignof(hg_class_t), sizeof(*cls));
     if (cls == NULL)
         return HG_NOMEM;

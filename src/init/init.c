@@ -2,8 +2,6 @@
 /* Opening and closing of classes and contexts (HG_Init and its forms). */
 #include "init/init.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,6 +243,7 @@ hg_context_t *HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     if (hg_class->joined != NULL)
         amg_context_look_at(context, 0);
     amg_hang_begin(context);
+    amg_traced_take(context);
     amg_service_thread_start(context);
     return context;
 }
@@ -402,6 +401,7 @@ static void contexts_settle(hg_class_t *cls, uint64_t deadline_ns)
 {
     hg_context_t *context = amg_class_context(cls, 0);
 
+    amg_traced_ask(context);
     while (context != NULL && amg_clock_ns() < deadline_ns) {
         if (context_is_settling(context))
             (void)amg_progress_serve(cls, UINT32_MAX);

@@ -11,6 +11,7 @@
 #include "amalgam_thallium.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
 #include "rpc/registry.h"
@@ -181,6 +182,7 @@ static hg_return_t rpc_register_locked(margo_instance_id mid,
     rpc->fold_proc = NULL;
     rpc->pool = pool_or_default(mid, args->pool);
     amg_margo_pools_ref(mid, rpc->pool);
+    amg_trace_note("rpc %llx %s", (unsigned long long)id, rpc->name);
     rc = HG_Register(mid->hg_class, id, amg_margo_proc_input,
         amg_margo_proc_output,
         args->rpc_cb == NULL ? mid->rpcs->refuse : args->rpc_cb);

@@ -209,7 +209,10 @@ void amg_serve_run_counted(struct amg_cq_entry *entry)
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
     amg_status_run(status, handle->info.id);
+    amg_trace_at(AMALGAM_TRACE_CALLS, AMG_TRACE_BEGIN, handle, handle->info.id,
+        (uintptr_t)handle->arrival);
     amg_serve_run(entry);
+    amg_trace_at(AMALGAM_TRACE_CALLS, AMG_TRACE_END, handle, 0, 0);
     amg_status_run(status, 0);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
 }

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/refcount.h"
 #include "base/stamp.h"
+#include "base/trace.h"
 #include "bulk/bulk_transfer.h"
 #include "core/addr.h"
 #include "core/context.h"
@@ -85,7 +86,7 @@ struct amg_looped {
 
 /* The RPC layer's part of a context. */
 struct amg_rpc_context {
-    struct amg_lock lock;       /* guards all below but the last four */
+    struct amg_lock lock;       /* guards all below but the last five */
     struct amg_list ack_waits;  /* answers that wait for an ACK: respond.c */
     struct amg_map acks;        /* `ack_waits` by token */
     struct amg_list early;      /* requests for unknown RPCs: begin.c */
@@ -103,6 +104,7 @@ struct amg_rpc_context {
     /* Bytes of arguments below which one-way calls leave directly; 0: calls to
      * other nodes leave through node leaders. Constant. */
     size_t direct_end;
+    uint64_t clock_ns; /* time of the next sample: traced.c; of the owner */
 };
 
 static inline void (*amg_context_run_of(const hg_context_t *context))(
@@ -596,5 +598,15 @@ void amg_respond_look(hg_context_t *context, uint64_t now_ns);
 
 /* Ends all waits for ACKs, before the context is destroyed. */
 void amg_respond_abandon(hg_context_t *context);
+
+/* Traces a context that has opened, if a trace runs. */
+void amg_traced_take(hg_context_t *context);
+/* Compares the clock of this node with that of rank 0, if this rank is to.
+ * Accepts NULL. */
+void amg_traced_ask(hg_context_t *context);
+/* amg_traced_ask() when it is time to; called by the periodic check. */
+void amg_traced_look(hg_context_t *context, uint64_t now_ns);
+/* A control message AMG_CONTROL_CLOCK has come in. */
+void amg_traced_told(const struct hg_handle *handle, const void *bytes);
 
 #endif

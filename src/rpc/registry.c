@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "core/class.h"
 #include "mercury_hash_string.h"
 #include "mercury_register.h"
@@ -188,6 +189,7 @@ hg_id_t amg_rpc_register_name(
             call, wanted->id != 0, "the name has the id 0, which means no RPC"))
         return 0;
     snprintf(wanted->name, sizeof(wanted->name), "%s", name);
+    amg_trace_note("rpc %" PRIx64 " %s", wanted->id, name);
     return rpc_register(cls, wanted) == HG_SUCCESS ? wanted->id : 0;
 }
 

@@ -56,6 +56,7 @@ enum amg_control {
     AMG_CONTROL_SETTLE,     /* group_serve.c */
     AMG_CONTROL_QUIET_UP,   /* quiet.c: to a parent */
     AMG_CONTROL_QUIET_DOWN, /* quiet.c: to a child */
+    AMG_CONTROL_CLOCK,      /* traced.c: to and from rank 0 */
     AMG_CONTROL_HANG_CLAIM, /* hang.c: a rank waits for long */
     AMG_CONTROL_HANG_TAKEN, /* the answer to that */
     AMG_CONTROL_HANG_ASK,   /* what does a rank do? */

@@ -120,7 +120,9 @@ static void control_take(
 {
     const char *bytes = (const char *)handle->arrival->data + AMG_HEADER_LEN;
 
-    if (header->user_len == AMG_CONTROL_LEN && header->id < AMG_CONTROLS)
+    if (header->user_len == AMG_CONTROL_LEN && header->id == AMG_CONTROL_CLOCK)
+        amg_traced_told(handle, bytes);
+    else if (header->user_len == AMG_CONTROL_LEN && header->id < AMG_CONTROLS)
         amg_rpc_class_of(handle->info.hg_class)
             ->group_ops->told(
                 handle->info.context, (enum amg_control)header->id, bytes);
@@ -371,9 +373,15 @@ static void waiting_run(struct amg_cq_entry *entry)
 {
     struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
     const struct amg_arrival *arrival = waiting_arrival(waiting);
+    bool is_traced = amg_trace_has(AMALGAM_TRACE_CALLS);
 
+    if (is_traced)
+        amg_trace_add(AMG_TRACE_BEGIN, (uintptr_t)arrival, waiting->rpc->id,
+            (uintptr_t)arrival);
     waiting_end(waiting, (const char *)arrival->data + AMG_HEADER_LEN,
         arrival->len - AMG_HEADER_LEN);
+    if (is_traced)
+        amg_trace_add(AMG_TRACE_END, (uintptr_t)arrival, 0, 0);
 }
 
 /* Handles the last record of a message; `arg` NULL: the sender has changed the
@@ -418,14 +426,17 @@ static void several_run(struct amg_cq_entry *entry)
 
 static void several_run_counted(struct amg_cq_entry *entry)
 {
-    const struct waiting *waiting =
-        amg_container_of(entry, struct waiting, entry);
+    struct waiting *waiting = amg_container_of(entry, struct waiting, entry);
+    const struct amg_arrival *arrival = waiting_arrival(waiting);
     hg_context_t *context = waiting->context;
     struct amg_status_class *status = context->cls->job.status;
 
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_BEGUN);
     amg_status_run(status, waiting->rpc->id);
+    amg_trace_at(AMALGAM_TRACE_CALLS, AMG_TRACE_BEGIN, arrival,
+        waiting->rpc->id, (uintptr_t)arrival);
     several_run(entry);
+    amg_trace_at(AMALGAM_TRACE_CALLS, AMG_TRACE_END, arrival, 0, 0);
     amg_status_run(status, 0);
     amg_counters_add(&context->counters, AMG_COUNT_RUNS_ENDED);
 }
@@ -652,6 +663,7 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     amg_relay_look(context, now_ns);
     amg_status_stamp(context->cls->job.status, now_ns);
     amg_hang_look(context, now_ns);
+    amg_traced_look(context, now_ns);
 }
 
 void amg_serve_end(hg_context_t *context)

@@ -278,6 +278,7 @@ static inline hg_return_t amg_calls_post_locked(struct amg_calls *calls,
     if (post->wants_reply && !AMG_LIKELY(amg_table_add(&calls->table, op, owner,
                                              &post->cookie) == HG_SUCCESS))
         return HG_NOMEM;
+    op->cookie = post->cookie;
     amg_call_begin(op, post->ep);
     if (AMG_LIKELY(amg_flow_take(&calls->flow, post->peer)))
         (void)amg_calls_send_locked(calls, post, send);
@@ -299,6 +300,7 @@ static AMG_INLINE bool amg_calls_ask_locked(struct amg_calls *calls,
     *ret_cookie = amg_table_put(&calls->table, op, owner);
     op->data = NULL;
     op->len = 0;
+    op->cookie = *ret_cookie;
     amg_call_set(op, AMG_CALL_ASKED, (void *)(uintptr_t)*ret_cookie, ep);
     return true;
 }

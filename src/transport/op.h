@@ -31,6 +31,7 @@ struct amg_op {
     void (*step)(struct amg_op *); /* set by the poster, called by core */
     bool is_uncancellable; /* set by the poster: only the close of the endpoint
                             * cancels it */
+    uint32_t cookie;       /* of a request that wants a reply, for the trace */
     struct amg_mem *mem;   /* set by the poster of a put or get: registration of
                             * the local memory; NULL: not known */
     hg_return_t ret;       /* valid when step is called */

@@ -174,6 +174,7 @@ struct amg_domain {
 };
 
 struct amg_ep {
+    /* Changed once, by rpc/traced.c, perhaps while other threads call. */
     const struct amg_transport *transport;
     struct amg_domain *domain;
     /* 0 while a poll would find nothing: the caller may skip the poll; relaxed.

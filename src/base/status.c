@@ -23,6 +23,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/process.h"
+#include "base/trace.h"
 
 #define PAGE_NAME  "amalgam-status"
 #define PAGE_LINK  "/memfd:" PAGE_NAME " (deleted)"
@@ -108,8 +109,30 @@ struct amg_status_class *amg_status_open(
     return part;
 }
 
+uint64_t amg_status_wait(struct amg_status_class *part, enum amg_await kind)
+{
+    uint64_t word =
+        (uint64_t)kind << WAIT_SHIFT | amg_clock_ns() / AMG_NS_PER_MS;
+    uint64_t none = 0;
+
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_WAIT, NULL, kind, 0);
+    return atomic_compare_exchange_strong_explicit(&part->wait, &none, word,
+               memory_order_relaxed, memory_order_relaxed)
+               ? word
+               : 0;
+}
+
+void amg_status_waited(struct amg_status_class *part, uint64_t word)
+{
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_WAIT_END, NULL, 0, 0);
+    if (word != 0)
+        (void)atomic_compare_exchange_strong_explicit(
+            &part->wait, &word, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
 void amg_status_close(struct amg_status_class *part)
 {
+    amg_status_waited(part, 0);
     atomic_store_explicit(&part->wait, 0, memory_order_relaxed);
     atomic_store_explicit(&part->is_open, 0, memory_order_release);
 }

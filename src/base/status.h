@@ -166,27 +166,11 @@ static inline void amg_status_run(struct amg_status_class *part, uint64_t id)
     atomic_store_explicit(&part->handler, id, memory_order_relaxed);
 }
 
-/* Shows a wait of the program, until amg_status_waited() with the result. Waits
- * that begin within another wait, or in another thread meanwhile, are not
- * shown. */
-static inline uint64_t amg_status_wait(
-    struct amg_status_class *part, enum amg_await kind)
-{
-    uint64_t word = (uint64_t)kind << 56 | amg_clock_ns() / AMG_NS_PER_MS;
-    uint64_t none = 0;
-
-    return atomic_compare_exchange_strong_explicit(&part->wait, &none, word,
-               memory_order_relaxed, memory_order_relaxed)
-               ? word
-               : 0;
-}
-static inline void amg_status_waited(
-    struct amg_status_class *part, uint64_t word)
-{
-    if (word != 0)
-        (void)atomic_compare_exchange_strong_explicit(
-            &part->wait, &word, 0, memory_order_relaxed, memory_order_relaxed);
-}
+/* Shows a wait of the program, also in the trace, until amg_status_waited()
+ * with the result. Waits that begin within another wait, or in another thread
+ * meanwhile, are in the trace only. */
+uint64_t amg_status_wait(struct amg_status_class *part, enum amg_await kind);
+void amg_status_waited(struct amg_status_class *part, uint64_t word);
 
 /* Facts that are written, and read, as a whole. */
 struct amg_status_facts {

@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/trace.h"
 #include "core/context.h"
 
 /* Descriptors are created on first use: a context that is only polled has none.
@@ -198,8 +199,10 @@ enum amg_wakeup_reason amg_wakeup_block(
 
     if (until_ns > now_ns) {
         sleep_count(context);
+        amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP, NULL, 0, 0);
         end = fd_sleep(amg_wakeup_fd(context, who),
             context->wakeup.event_fds[who], until_ns - now_ns);
+        amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP_END, NULL, 0, 0);
     }
     amg_cq_disarm(&context->cq, who);
     return end;
@@ -230,7 +233,9 @@ void amg_wakeup_timed_wait(hg_context_t *context, uint64_t until_ns)
     poll.fd = context->wakeup.event_fds[AMG_CQ_THREAD];
     time.tv_sec = (time_t)((until_ns - now_ns) / NS_PER_S);
     time.tv_nsec = (long)((until_ns - now_ns) % NS_PER_S);
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP, NULL, 0, 0);
     (void)ppoll(&poll, 1, &time, NULL);
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP_END, NULL, 0, 0);
 }
 
 void amg_wakeup_wake(hg_context_t *context, enum amg_cq_who who)
@@ -261,17 +266,19 @@ void amg_wakeup_block_until(
 bool amg_wakeup_sleep(struct amg_cq_waiter *waiter, uint64_t until_ns)
 {
     unsigned word = AMG_CQ_WAITER_LOOKS;
+    bool is_woken = true;
 
     if (!atomic_compare_exchange_strong_explicit(&waiter->word, &word,
             AMG_CQ_WAITER_SLEEPS, memory_order_relaxed, memory_order_relaxed))
         return amg_clock_ns() < until_ns;
     amg_tally_add(waiter->sleeps, 1);
-    while (atomic_load_explicit(&waiter->word, memory_order_relaxed) ==
-           AMG_CQ_WAITER_SLEEPS)
-        if (!amg_futex_wait_until(
-                &waiter->word, AMG_CQ_WAITER_SLEEPS, until_ns))
-            return false;
-    return true;
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP, NULL, 0, 0);
+    while (is_woken && atomic_load_explicit(&waiter->word,
+                           memory_order_relaxed) == AMG_CQ_WAITER_SLEEPS)
+        is_woken =
+            amg_futex_wait_until(&waiter->word, AMG_CQ_WAITER_SLEEPS, until_ns);
+    amg_trace_at(AMALGAM_TRACE_WAITS, AMG_TRACE_SLEEP_END, NULL, 0, 0);
+    return is_woken;
 }
 
 bool amg_wakeup_is_core_shared(hg_context_t *context)

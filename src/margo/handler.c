@@ -11,6 +11,7 @@
 
 #include "amalgam_thallium.h"
 #include "base/assert.h"
+#include "base/trace.h"
 #include "margo/instance.h"
 #include "margo/registry.h"
 #include "margo/rpc.h"
@@ -68,6 +69,15 @@ static void waiting_start(margo_instance_id mid)
     }
 }
 
+AMG_NOINLINE static void serve_traced(const struct amg_margo_handle *data)
+{
+    uint64_t id = (uintptr_t)data->handle;
+
+    amg_trace_add(AMG_TRACE_TASK, id, 0, 0);
+    data->serve(data->handle);
+    amg_trace_add(AMG_TRACE_TASK_END, id, 0, 0);
+}
+
 /* The thread of a handler. `serve` is the wrapper of the program's function,
  * with hooks before and after the function. After the wrapper, the handle may
  * have been freed, unless defer_to_handler() has set `left`. */
@@ -78,7 +88,10 @@ static void handler_main(void *arg)
     margo_instance_id mid = MARGO_INSTANCE_NULL;
 
     data->left = &left;
-    data->serve(data->handle);
+    if (amg_trace_has(AMALGAM_TRACE_CALLS))
+        serve_traced(data);
+    else
+        data->serve(data->handle);
     if (left == NULL)
         return;
     mid = left->mid;

@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "ult/sched.h"
 #include "ult/switch.h"
 #include "ult/waiters.h"
@@ -125,6 +126,13 @@ static void post_switch(struct amg_ult *left)
     }
 }
 
+AMG_NOINLINE static void switch_trace(
+    const struct amg_ult *to, const struct amg_ult *from)
+{
+    amg_trace_add(AMG_TRACE_ULT, (uintptr_t)to, (uintptr_t)from,
+        to->kind == AMG_ULT_SCHEDULER);
+}
+
 /* Not inlined: after the switch the caller may be on another OS thread, so no
  * address of thread-local memory from before the switch may be used. */
 AMG_NOINLINE static void switch_arrived(void)
@@ -132,6 +140,8 @@ AMG_NOINLINE static void switch_arrived(void)
     struct amg_xstream_local *local = amg_xstream_local_self();
     struct amg_ult *left = local->left;
 
+    if (amg_trace_has(AMALGAM_TRACE_THREADS))
+        switch_trace(local->current, left);
     amg_fibre_arrive(&local->current->fibre, &left->fibre);
     post_switch(left);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "amalgam_trace.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/report.h"
 #include "jobs/bench/raw/args.h"
@@ -21,6 +22,21 @@ static unsigned calls_of(unsigned window)
                                                   : CALLS_RATE;
 }
 
+static double traced_rate(struct pair *pair, struct duel *duel)
+{
+    return duel_traced(pair, duel, AMALGAM_TRACE_CALLS, calls_rate);
+}
+
+static void traced_run(struct pair *pair, unsigned window)
+{
+    struct duel duel = {"rpc_rate_traced", "untraced", "the same untraced",
+        .window = window, .calls = calls_of(window), .warm = DUEL_WARM,
+        .figure = DUEL_KPS, .ours = {traced_rate, .enters = true},
+        .control = {calls_rate, .enters = true}};
+
+    duel_run(pair, &duel);
+}
+
 static void window_run(struct pair *pair, unsigned window)
 {
     bool is_fabric = fabric_is_way(pair);
@@ -31,6 +47,8 @@ static void window_run(struct pair *pair, unsigned window)
         .control = {is_fabric ? fabric_rate : mpi_rate}};
 
     duel_run(pair, &duel);
+    if (window == 1 || window == OPTIONS_WINDOW_MAX)
+        traced_run(pair, window);
 }
 
 /* Calls with two ints; the control has null calls. */

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include "abt.h"
+#include "amalgam_trace.h"
 #include "jobs/bench/benches.h"
 #include "jobs/bench/frame/duel.h"
 
@@ -90,6 +91,11 @@ static double yields_run(struct pair *pair, struct duel *duel)
     return samples_fill(duel, start_us);
 }
 
+static double traced_yields_run(struct pair *pair, struct duel *duel)
+{
+    return duel_traced(pair, duel, AMALGAM_TRACE_THREADS, yields_run);
+}
+
 static void nothing_do(void *arg)
 {
     (void)arg;
@@ -124,6 +130,10 @@ static void op_run(
 
 void bench_ult(struct pair *pair)
 {
+    struct duel traced = {"ult_yield_traced", "untraced",
+        "a yield without a trace; the difference is an event; mean time",
+        .calls = SWITCHES, .figure = DUEL_MEAN_US, .ours = {traced_yields_run},
+        .control = {yields_run}};
     ABT_xstream stream = ABT_XSTREAM_NULL;
 
     if (ABT_init(0, NULL) != ABT_SUCCESS ||
@@ -131,6 +141,7 @@ void bench_ult(struct pair *pair)
         ABT_xstream_get_main_pools(stream, 1, &pool) != ABT_SUCCESS)
         pair_fail(pair, "there is no stream of user-level threads here");
     op_run(pair, "ult_yield", yields_run, SWITCHES);
+    duel_run(pair, &traced);
     op_run(pair, "ult_create", creations_run, CREATIONS);
     ABT_finalize();
 }

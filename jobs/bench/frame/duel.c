@@ -7,9 +7,12 @@
  * move. One batch of each side goes before, to warm up. */
 #include "jobs/bench/frame/duel.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "amalgam_trace.h"
 #include "jobs/bench/frame/watch.h"
 
 /* Rank 0's numbers of one side of the duel. */
@@ -184,6 +187,30 @@ bool duel_run(struct pair *pair, struct duel *duel)
         free(match.sides[i].figures);
     }
     return true;
+}
+
+double duel_traced(
+    struct pair *pair, struct duel *duel, int level, duel_batch_fn run)
+{
+    char name[] = "/tmp/amalgam_bench_XXXXXX/*";
+    char *end = strchr(name, '*') - 1;
+    glob_t files = {0};
+    double elapsed_us = 0.0;
+
+    *end = '\0';
+    if (mkdtemp(name) == NULL)
+        pair_fail(pair, "cannot create %s", name);
+    CHECK(pair, amalgam_trace_start(name, level));
+    MPI_Barrier(pair->comm);
+    elapsed_us = run(pair, duel);
+    CHECK(pair, amalgam_trace_stop());
+    *end = '/';
+    if (glob(name, 0, NULL, &files) == 0)
+        unlink(files.gl_pathv[0]);
+    globfree(&files);
+    *end = '\0';
+    rmdir(name);
+    return elapsed_us;
 }
 
 double duel_each(struct pair *pair, struct duel *duel,

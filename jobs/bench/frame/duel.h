@@ -74,6 +74,10 @@ struct duel {
  * run is over. */
 bool duel_run(struct pair *pair, struct duel *duel);
 
+/* A batch of `run` under a trace of a level, whose file is removed then. */
+double duel_traced(
+    struct pair *pair, struct duel *duel, int level, duel_batch_fn run);
+
 /* Operations that warm a batch up. */
 static inline unsigned duel_warm(const struct duel *duel)
 {

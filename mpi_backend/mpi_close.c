@@ -165,13 +165,13 @@ static void transfers_end_locked(
     unsigned idle_rounds = 0;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    while (amg_mpi_transfers_cancel_locked(domain, ep, is_late)) {
+    while (amg_mpi_transfers_cancel_locked(domain, ep, -1, is_late)) {
         domain_wait_locked(domain, &idle_rounds);
         now_ns = amg_clock_ns();
         is_late = now_ns >= late_ns;
         if (now_ns < end_ns)
             continue;
-        if (!amg_mpi_transfers_cancel_locked(domain, ep, true))
+        if (!amg_mpi_transfers_cancel_locked(domain, ep, -1, true))
             return;
         AMG_LOG_WARNING("bulk",
             "a cancelled transfer did not end within %d ms, because its peer "
@@ -548,7 +548,7 @@ void amg_mpi_close_domain(struct amg_mpi_domain *domain, bool frees_windows)
     amg_mpi_send_poll_all_locked(domain);
     amg_mpi_send_abandon_locked(domain);
     is_quiet = amg_mpi_longs_drop_locked(domain);
-    is_quiet = amg_mpi_accesses_drop_locked(domain) && is_quiet;
+    is_quiet = amg_mpi_accesses_drop_locked(domain, -1) && is_quiet;
     is_quiet = amg_mpi_transfers_drop_locked(domain) && is_quiet;
     if (!is_quiet) /* late fragments must match no new communicator */
         domain->comm.data = MPI_COMM_NULL; /* stays allocated */

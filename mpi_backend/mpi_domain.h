@@ -220,6 +220,7 @@ struct amg_mpi_domain {
         struct amg_mpi_peer *met;   /* all that exist, singly linked */
         struct amg_mpi_peer *spare; /* memory of the next new peer, or NULL */
         uint64_t nonce;             /* drawn by rank 0 for this domain */
+        bool has_dead; /* operations to dead ranks are to be ended */
     } peers;
     struct { /* mpi_msgbuf.c */
         /* A free msgbuf, taken without the lock: the exchange that takes it

@@ -18,6 +18,7 @@ struct amg_mpi_peer {
     uint8_t context; /* from which the peer's last request came */
     bool is_lost;    /* MPI could not send a message to this rank */
     bool is_stuck;   /* MPI refused our oldest long message to this rank */
+    bool is_dead;    /* the process of the rank has died */
     uint16_t open;   /* requests of the peer not yet answered or released */
     uint16_t long_requests; /* announced by the peer, not yet received */
     uint16_t long_replies;  /* announced by the peer, not yet received */
@@ -76,6 +77,14 @@ static inline struct amg_mpi_peer *amg_mpi_peer_of_locked(
     AMG_ASSERT(
         rank < (uint32_t)domain->comm.size && domain->peers.all[rank] != NULL);
     return domain->peers.all[rank];
+}
+
+static inline bool amg_mpi_peer_is_dead(
+    const struct amg_mpi_domain *domain, int rank)
+{
+    const struct amg_mpi_peer *peer = domain->peers.all[rank];
+
+    return peer != NULL && peer->is_dead;
 }
 
 /* Calls amg_calls_violation() for the peer of `rank`. */

@@ -481,8 +481,10 @@ static void peers_check_locked(struct amg_mpi_domain *domain)
         return;
     for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
          peer = peer->next)
-        amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
-            peer->rank, amg_calls_waiting(&domain->transfers.all, peer->rank));
+        if (!peer->is_dead)
+            amg_calls_watch_locked(&domain->calls, &peer->calls, &peer->watched,
+                peer->rank,
+                amg_calls_waiting(&domain->transfers.all, peer->rank));
     amg_calls_watched_locked(&domain->calls);
     if (domain->liveness.lost > 0)
         AMG_LOG_WARNING("mpi",
@@ -490,6 +492,45 @@ static void peers_check_locked(struct amg_mpi_domain *domain)
             "before",
             domain->liveness.lost);
     domain->liveness.lost = 0;
+}
+
+/* Polls end the operations, in a thread that may call MPI. Without memory for
+ * the peer, nothing was posted to the rank before. */
+void amg_mpi_progress_lost(struct amg_domain *base, struct amg_peer *to)
+{
+    struct amg_mpi_domain *domain = amg_mpi_domain_of(base);
+    struct amg_mpi_peer *peer = NULL;
+
+    amg_bias_lock(domain->lock);
+    peer = amg_mpi_peer_get_locked(domain, amg_mpi_rank_of(domain, to));
+    if (peer != NULL)
+        peer->is_dead = domain->peers.has_dead = true;
+    amg_bias_unlock(domain->lock);
+}
+
+/* Ends the operations to ranks that have died since the last call. */
+static void peers_lose_locked(struct amg_mpi_domain *domain)
+{
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (!domain->peers.has_dead)
+        return;
+    domain->peers.has_dead = false;
+    for (struct amg_mpi_peer *peer = domain->peers.met; peer != NULL;
+         peer = peer->next) {
+        if (!peer->is_dead || amg_flow_is_closed(&peer->bulk))
+            continue;
+        domain->oneways -=
+            amg_calls_lose_locked(&domain->calls, &peer->calls, peer->rank);
+        amg_flow_close(&peer->bulk);
+        amg_mpi_sends_lose_locked(domain, peer);
+        (void)amg_mpi_transfers_cancel_locked(
+            domain, NULL, (int)peer->rank, false);
+        (void)amg_mpi_accesses_drop_locked(domain, (int)peer->rank);
+        for (struct amg_link *link = amg_list_first(&domain->longs.coming);
+             link != NULL; link = amg_list_next(&domain->longs.coming, link))
+            if (amg_mpi_msgbuf_of_link(link)->rank == (int)peer->rank)
+                MPI_Cancel(&amg_mpi_msgbuf_of_link(link)->request);
+    }
 }
 
 static void wrong_thread_warn(void)
@@ -522,6 +563,7 @@ static void ep_progress_locked(
         count += unmatched_each_locked(domain);
         amg_mpi_disconnect_move_locked(domain);
         peers_check_locked(domain);
+        peers_lose_locked(domain);
     }
     if (is_due || count == 0)
         amg_mpi_send_poll_locked(domain);
@@ -568,6 +610,7 @@ unsigned amg_mpi_progress_locked(struct amg_mpi_domain *domain)
             count += ep_receive_locked(domain, domain->eps[i], DOMAIN_MAX);
     }
     count += unmatched_each_locked(domain);
+    peers_lose_locked(domain);
     amg_mpi_disconnect_move_locked(domain);
     domain_move_locked(domain);
     amg_mpi_send_poll_locked(domain);

@@ -6,9 +6,11 @@
 #include "base/clock.h"
 #include "mpi_backend/mpi_domain.h"
 
-/* The slot of the contract. */
+/* The slots of the contract. */
 unsigned amg_mpi_poll(
     struct amg_ep *ep, unsigned max, struct amg_events *ret_events);
+
+void amg_mpi_progress_lost(struct amg_domain *domain, struct amg_peer *peer);
 
 /* Makes progress on the whole domain, if this thread may call MPI. */
 void amg_mpi_progress_domain(struct amg_domain *domain);

@@ -154,9 +154,11 @@ void amg_mpi_rma_access_moved_locked(struct amg_mpi_domain *domain,
 /* Subtracts the access from the word. No caller could report a failure, and the
  * exposer would wait for ever, so this thread tries a few times. */
 static void access_leave(
-    struct amg_mpi_rma *rma, struct amg_mpi_rma_access *access)
+    struct amg_mpi_domain *domain, struct amg_mpi_rma_access *access)
 {
-    int rc = MPI_ERR_OTHER;
+    struct amg_mpi_rma *rma = domain->rma;
+    int rc = amg_mpi_peer_is_dead(domain, access->rank) ? MPI_SUCCESS
+                                                        : MPI_ERR_OTHER;
 
     AMG_ASSERT(access->refs == 0 && access->leaving == MPI_REQUEST_NULL);
     access->leave = -access->add[AMG_MPI_DESC_ACCESS];
@@ -186,7 +188,7 @@ void amg_mpi_rma_access_release_locked(
     if (access->state == AMG_MPI_RMA_ACCESS_FAILED)
         amg_pool_put(&domain->rma->access_pool, access);
     else
-        access_leave(domain->rma, access);
+        access_leave(domain, access);
 }
 
 /* False: MPI has not completed the request. */

@@ -22,8 +22,8 @@
  * transfer releases its access, because the exposer may wait for the release,
  * and this program perhaps makes no further progress. A silent target would
  * delay the end of the operation. So a cancellable transfer moves its fragments
- * through bounce buffers, and its operation ends within GRACE_MS after a cancel
- * (mpi_transfer.c). Other transfers use the user's memory directly.
+ * through bounce buffers, and its operation ends within AMG_MPI_GRACE_MS after
+ * a cancel (mpi_transfer.c). Other transfers use the user's memory directly.
  *
  * The choice of window or messages is made before the post and never changes.
  *
@@ -405,7 +405,9 @@ static bool flushing_move_locked(
     uint64_t *flushes = &op->peer->flushes[op->way];
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    if (*flushes == op->flushes) {
+    if (amg_mpi_peer_is_dead(domain, transfer->rank)) {
+        op->ret = HG_HOSTUNREACH; /* a flush would not return */
+    } else if (*flushes == op->flushes) {
         int rc = MPI_SUCCESS;
 
         if (op->peer->in_flight > 0)
@@ -566,7 +568,8 @@ static void op_hurry_locked(
     AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_rma && op->access != NULL);
     if (transfer->is_cancelled && transfer->op != NULL &&
-        (op->in_flight == 0 || !op->is_direct) &&
+        (op->in_flight == 0 || !op->is_direct ||
+            amg_mpi_peer_is_dead(domain, transfer->rank)) &&
         amg_clock_ns() >= transfer->deadline_ns)
         amg_mpi_transfer_op_end_locked(domain, transfer,
             op->ret != HG_SUCCESS ? op->ret : HG_CANCELED, op->done);
@@ -647,17 +650,20 @@ hg_return_t amg_mpi_rma_open(
 
 /* At close: logs and counts the transfers and accesses still with MPI, which
  * stay allocated. */
-static unsigned work_forget(struct amg_mpi_rma *rma)
+static unsigned work_forget(
+    struct amg_mpi_domain *domain, struct amg_mpi_rma *rma)
 {
     struct amg_link *link = NULL;
     unsigned count = 0;
 
-    for (; (link = amg_list_pop(&rma->ops)) != NULL; count++)
+    for (; (link = amg_list_pop(&rma->ops)) != NULL; count++) {
         AMG_LOG_WARNING("bulk",
             "a %s through a window of rank %d did not end; MPI may still use "
             "the memory of this transfer",
             amg_mpi_transfer_of(link)->is_put ? "put" : "get",
             amg_mpi_transfer_of(link)->rank);
+        amg_pool_put(&domain->transfers.pool, amg_mpi_transfer_of(link));
+    }
     for (; (link = amg_list_pop(&rma->pending)) != NULL; count++)
         AMG_LOG_WARNING("bulk",
             "an access to memory of rank %d through a window did not end; MPI "
@@ -676,7 +682,7 @@ void amg_mpi_rma_close_locked(struct amg_mpi_domain *domain, bool is_whole)
         return;
     domain->rma = NULL;
     domain->exports = NULL;
-    count = work_forget(rma);
+    count = work_forget(domain, rma);
     amg_mpi_regions_fini(&rma->windows->regions);
     if (domain->disconnect.is_broken || count > 0)
         AMG_LOG_WARNING("mpi",

@@ -24,6 +24,10 @@
 
 enum { WHAT_CAP = 80 };
 
+/* `kept` of a rank that has died, so that messages to it take the ways of calls
+ * that may be kept, which drop these messages. */
+static struct amg_pack to_nowhere;
+
 hg_return_t amg_mpi_send_check(const struct amg_mpi_domain *domain)
 {
     static atomic_bool was_told;
@@ -76,6 +80,8 @@ static void request_unsent_locked(const struct amg_mpi_msgbuf *msgbuf,
         .wants_reply = kind == AMG_MPI_REQUEST};
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (amg_flow_is_closed(post.peer))
+        return; /* all ended when the rank died */
     if (kind != AMG_MPI_REQUEST &&
         (kind != AMG_MPI_ONEWAY || cookie == AMG_TOKEN_ACK))
         return;
@@ -244,7 +250,8 @@ void amg_mpi_send_kept_locked(struct amg_mpi_domain *domain)
 }
 
 /* If a message has left for the peer since the last poll, keeps the call until
- * the next poll, or copies it to a kept message. True: the msgbuf is taken. */
+ * the next poll, or copies it to a kept message; drops a message to a dead
+ * rank. True: the msgbuf is taken. */
 AMG_NOINLINE static bool call_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -252,6 +259,10 @@ AMG_NOINLINE static bool call_keep_locked(
     enum amg_pack_verdict verdict = AMG_PACK_FULL;
 
     AMG_ASSERT_HELD_BIAS(msgbuf->domain->lock);
+    if (peer->pack.kept == &to_nowhere) {
+        msgbuf_left_locked(msgbuf, HG_HOSTUNREACH);
+        return true;
+    }
     msgbuf->pack.head = (struct amg_pack_head){.kind = msgbuf->header.kind,
         .context = msgbuf->header.context,
         .cookie = msgbuf->header.cookie};
@@ -269,7 +280,8 @@ AMG_NOINLINE static bool call_keep_locked(
     return true;
 }
 
-/* True: the call was kept. Only CREDIT may overtake kept calls. */
+/* True: the message was kept or dropped. Only CREDIT may overtake kept calls.
+ */
 static inline bool msgbuf_keep_locked(
     struct amg_mpi_msgbuf *msgbuf, struct amg_mpi_peer *peer)
 {
@@ -280,6 +292,8 @@ static inline bool msgbuf_keep_locked(
         return !AMG_LIKELY(
                    amg_packer_is_first(&msgbuf->domain->packer, &peer->pack)) &&
                call_keep_locked(msgbuf, peer);
+    if (peer->pack.kept == &to_nowhere)
+        return call_keep_locked(msgbuf, peer);
     if (peer->pack.kept != NULL && kind != AMG_MPI_CREDIT)
         kept_send_locked(msgbuf->domain, peer->pack.kept);
     return false;
@@ -414,6 +428,38 @@ void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain)
     count = domain->sends.count;
     for (unsigned i = 0; i < count; i += AMG_MPI_SENDS)
         amg_mpi_send_poll_locked(domain);
+}
+
+void amg_mpi_sends_lose_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer)
+{
+    struct amg_pack *kept = peer->pack.kept;
+    struct amg_list *lists[] = {
+        &domain->longs.unsent, &domain->sends.in_flight};
+    struct amg_link *next = NULL;
+
+    AMG_ASSERT_HELD_BIAS(domain->lock);
+    if (kept != NULL) {
+        amg_packer_take(&domain->packer, kept);
+        msgbuf_left_locked(amg_container_of(kept, struct amg_mpi_msgbuf, pack),
+            HG_HOSTUNREACH);
+    }
+    peer->pack.kept = &to_nowhere;
+    for (unsigned i = 0; i < 2; i++)
+        for (struct amg_link *link = amg_list_first(lists[i]); link != NULL;
+             link = next) {
+            struct amg_mpi_msgbuf *msgbuf = amg_mpi_msgbuf_of_link(link);
+
+            next = amg_list_next(lists[i], link);
+            if (msgbuf->rank != (int)peer->rank)
+                continue;
+            amg_list_remove(link);
+            domain->sends.count -= i;
+            if (msgbuf->post.op != NULL)
+                amg_mpi_op_end_locked(msgbuf->post.op, HG_HOSTUNREACH);
+            if (i == 0)
+                amg_mpi_msgbuf_put_locked(msgbuf);
+        }
 }
 
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain)

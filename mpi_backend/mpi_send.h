@@ -53,6 +53,11 @@ void amg_mpi_send_poll_locked(struct amg_mpi_domain *domain);
 /* Sends kept messages, and tests each send that is in flight now. */
 void amg_mpi_send_poll_all_locked(struct amg_mpi_domain *domain);
 
+/* The rank has died: drops messages to it, and later ones; their operations end
+ * with HG_HOSTUNREACH. Messages that MPI has stay allocated. */
+void amg_mpi_sends_lose_locked(
+    struct amg_mpi_domain *domain, struct amg_mpi_peer *peer);
+
 /* At close: frees msgbufs not sent yet; msgbufs with MPI stay allocated. */
 void amg_mpi_send_abandon_locked(struct amg_mpi_domain *domain);
 

@@ -255,6 +255,8 @@ void amg_mpi_access_on_request_locked(
     } else if (message->kind == AMG_MPI_GET &&
                request.len <= domain->transfers.small_len) {
         small_get_locked(message, &at, request.len);
+    } else if (amg_mpi_peer_is_dead(domain, (int)message->rank)) {
+        access_refuse_locked(message, HG_HOSTUNREACH);
     } else {
         access_begin_locked(domain, message, &request, mem, &at, code);
     }
@@ -465,27 +467,35 @@ void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain)
         accesses_retry_locked(domain);
 }
 
-bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain)
+bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain, int rank)
 {
     bool was_quiet = amg_list_is_empty(&domain->accesses.stalled) &&
                      amg_list_is_empty(&domain->accesses.all);
     struct amg_link *link = NULL;
+    struct amg_link *next = NULL;
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
-    while ((link = amg_list_pop(&domain->accesses.stalled)) != NULL)
+    while (rank < 0 && (link = amg_list_pop(&domain->accesses.stalled)) != NULL)
         amg_mpi_msgbuf_put_locked(amg_mpi_msgbuf_of_link(link));
-    while ((link = amg_list_pop(&domain->accesses.all)) != NULL) {
+    for (link = amg_list_first(&domain->accesses.all); link != NULL;
+         link = next) {
         struct amg_mpi_access *access = access_of(link);
 
+        next = amg_list_next(&domain->accesses.all, link);
+        if (rank >= 0 && access->pipeline.rank != rank)
+            continue;
         amg_mpi_pipeline_stop(&access->pipeline, 0);
         amg_mpi_pipeline_move(&access->pipeline, domain);
+        if (rank >= 0 && access->is_put && access->pipeline.count > 0)
+            continue;
         if (access->pipeline.count > 0 && access->pipeline.sink != NULL)
             domain->accesses.sink = NULL; /* MPI may still write there */
         else if (access->pipeline.count > 0)
             AMG_LOG_WARNING("bulk",
-                "a transfer with rank %d was in flight when the class was "
-                "closed; MPI may still use the memory of that transfer",
-                access->pipeline.rank);
+                "a transfer with rank %d was in flight when %s; MPI may still "
+                "use the memory of that transfer",
+                access->pipeline.rank,
+                rank >= 0 ? "the rank died" : "the class was closed");
         access_end_locked(domain, access);
     }
     return was_quiet;

@@ -29,9 +29,9 @@
  * lives until MPI has completed it. A cancelled operation ends earlier, as soon
  * as MPI no longer uses the user's memory: a put when its last fragment was
  * sent, a get when its receives were cancelled. A cancelled get gives the peer
- * GRACE_MS to answer how much is in flight, and to deliver that. Then the get
- * is withdrawn: it cancels its receives, and receives later fragments into
- * memory that is never read.
+ * AMG_MPI_GRACE_MS to answer how much is in flight, and to deliver that. Then
+ * the get is withdrawn: it cancels its receives, and receives later fragments
+ * into memory that is never read.
  *
  * At most AMG_MPI_TRANSFERS transfers are in flight to a peer; others queue. */
 #include "mpi_backend/mpi_transfer.h"
@@ -44,8 +44,6 @@
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_send.h"
 #include "mpi_backend/mpi_peer.h"
-
-enum { GRACE_MS = 2000 }; /* far above a round trip, short for a user */
 
 /* The queue of all transfers to the peer of `transfer`. */
 static struct amg_flow_peer *transfer_queue(
@@ -60,6 +58,8 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
     AMG_ASSERT_HELD_BIAS(domain->lock);
     if (transfer->op == NULL)
         return;
+    if (ret != HG_SUCCESS && amg_mpi_peer_is_dead(domain, transfer->rank))
+        ret = HG_HOSTUNREACH;
     transfer->op->len = len;
     amg_mpi_op_end_locked(transfer->op, ret);
     transfer->op = NULL;
@@ -170,6 +170,7 @@ static void cancelled_move_locked(
     struct amg_mpi_domain *domain, struct amg_mpi_transfer *transfer)
 {
     struct amg_mpi_pipeline *pipeline = &transfer->pipeline;
+    bool is_lost = amg_mpi_peer_is_dead(domain, transfer->rank);
 
     AMG_ASSERT_HELD_BIAS(domain->lock);
     AMG_ASSERT(transfer->is_cancelled && !transfer->is_rma);
@@ -177,18 +178,14 @@ static void cancelled_move_locked(
         stop_send_locked(domain, transfer, NULL);
     if (!transfer->is_stopped)
         return;
-    if (pipeline->count > 0 || (!transfer->is_put && !transfer->is_withdrawn))
+    /* MPI ends no send to a dead rank, and moves no bytes of it any more. */
+    if ((pipeline->count > 0 && !is_lost) ||
+        (!transfer->is_put && !transfer->is_withdrawn))
         return;
+    pipeline->is_abandoned = pipeline->is_abandoned || is_lost;
     amg_mpi_transfer_op_end_locked(
         domain, transfer, HG_CANCELED, pipeline->done);
     amg_list_remove(&transfer->link); /* until the peer's last message */
-}
-
-void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer)
-{
-    if (!transfer->is_cancelled)
-        transfer->deadline_ns = amg_clock_deadline_ns(GRACE_MS);
-    transfer->is_cancelled = true;
 }
 
 void amg_mpi_transfer_cancel_locked(
@@ -232,8 +229,8 @@ static struct amg_mpi_transfer *posted_at(const struct amg_mpi_domain *domain,
                : NULL;
 }
 
-bool amg_mpi_transfers_cancel_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late)
+bool amg_mpi_transfers_cancel_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_ep *ep, int rank, bool is_late)
 {
     bool is_busy = false;
 
@@ -241,6 +238,8 @@ bool amg_mpi_transfers_cancel_locked(
     for (uint32_t i = 0; i < domain->transfers.all.cap; i++) {
         struct amg_mpi_transfer *transfer = posted_at(domain, i, ep);
 
+        if (transfer != NULL && rank >= 0 && transfer->rank != rank)
+            continue;
         if (transfer != NULL)
             amg_mpi_transfer_cancel_locked(domain, transfer->op);
         transfer = posted_at(domain, i, ep);
@@ -387,6 +386,10 @@ static hg_return_t transfer_post_locked(
         pipeline->tag = (int)(transfer->cookie & AMG_TABLE_INDEX_MASK) +
                         (transfer->is_put ? domain->transfers.tags_half : 0);
     if (!amg_flow_take(&domain->transfers.flow, queue)) {
+        if (amg_flow_is_closed(queue)) {
+            amg_table_remove(&domain->transfers.all, transfer->cookie);
+            return HG_HOSTUNREACH;
+        }
         transfer->state = AMG_MPI_TRANSFER_QUEUED;
         amg_flow_wait(queue, &transfer->link);
         return HG_SUCCESS;

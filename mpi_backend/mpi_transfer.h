@@ -4,6 +4,7 @@
 #ifndef AMG_MPI_BACKEND_MPI_TRANSFER_H
 #define AMG_MPI_BACKEND_MPI_TRANSFER_H
 
+#include "base/clock.h"
 #include "mpi_backend/mpi_domain.h"
 #include "mpi_backend/mpi_msgbuf.h"
 #include "mpi_backend/mpi_pipeline.h"
@@ -75,15 +76,23 @@ void amg_mpi_transfer_op_end_locked(struct amg_mpi_domain *domain,
 void amg_mpi_transfer_finish_locked(struct amg_mpi_domain *domain,
     struct amg_mpi_transfer *transfer, hg_return_t ret, uint64_t len);
 
-/* Makes the transfer end early: it waits at most GRACE_MS for its peer. */
-void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer);
+enum { AMG_MPI_GRACE_MS = 2000 }; /* above a round trip, short for a user */
+
+/* Makes the transfer end early: it waits at most that long for its peer. */
+static inline void amg_mpi_transfer_hurry(struct amg_mpi_transfer *transfer)
+{
+    if (!transfer->is_cancelled)
+        transfer->deadline_ns = amg_clock_deadline_ns(AMG_MPI_GRACE_MS);
+    transfer->is_cancelled = true;
+}
 /* Asks that `op`, a put or get, ends early. */
 void amg_mpi_transfer_cancel_locked(
     struct amg_mpi_domain *domain, struct amg_op *op);
-/* Cancels all transfers of `ep` (NULL: of all). True: a transfer still uses its
- * user's memory. `is_late`: the time for peers to answer is over. */
-bool amg_mpi_transfers_cancel_locked(
-    struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep, bool is_late);
+/* Cancels all transfers of `ep` (NULL: of all) with `rank` (< 0: all). True: a
+ * transfer still uses its user's memory. `is_late`: the time for peers to
+ * answer is over. */
+bool amg_mpi_transfers_cancel_locked(struct amg_mpi_domain *domain,
+    const struct amg_mpi_ep *ep, int rank, bool is_late);
 /* At close: ends the operations, although MPI may still use their memory. */
 void amg_mpi_transfers_abandon_locked(
     struct amg_mpi_domain *domain, const struct amg_mpi_ep *ep);
@@ -129,7 +138,9 @@ void amg_mpi_access_on_stop_locked(
 /* Makes progress on all transfers and accesses by messages. */
 void amg_mpi_bulk_move_locked(struct amg_mpi_domain *domain);
 
-/* At close: cancels receives, and drops all accesses. True: there were none. */
-bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain);
+/* Cancels receives, and drops accesses. `rank` < 0: all, at close. Else those
+ * of a dead rank, but for receives that MPI does not cancel. True: there were
+ * no accesses. */
+bool amg_mpi_accesses_drop_locked(struct amg_mpi_domain *domain, int rank);
 
 #endif

@@ -646,6 +646,7 @@ const struct amg_transport amg_mpi_transport = {
             .stop = transport_stop,
             .write_state = transport_write_state,
             .look = transport_look,
+            .lost = amg_mpi_progress_lost,
             .close = transport_close,
         },
     .ep =

@@ -187,11 +187,10 @@ static hg_return_t descs_open_locked(
     return HG_SUCCESS;
 }
 
+/* FI_ECANCELED: the connection broke. A cancelled transfer has its code. */
 static hg_return_t fragment_error(int error)
 {
     switch (error) {
-    case FI_ECANCELED:
-        return HG_CANCELED;
     case FI_EACCES:
     case FI_EPERM:
         return HG_PERMISSION;

@@ -140,6 +140,16 @@ static bool domain_look(struct amg_domain *base, const struct amg_op *op,
     return peer != NULL;
 }
 
+static void domain_lost(struct amg_domain *base, struct amg_peer *peer)
+{
+    struct amg_ofi_domain *domain = amg_ofi_domain_of(base);
+
+    amg_bias_lock(&domain->lock);
+    amg_flow_close(&peer->calls);
+    amg_ofi_connect_lost_locked(peer, "its process has died");
+    amg_bias_unlock(&domain->lock);
+}
+
 static uint64_t clamp(uint64_t value, uint64_t min, uint64_t max)
 {
     return value < min ? min : value > max ? max : value;
@@ -569,6 +579,7 @@ const struct amg_transport amg_ofi_transport = {
             .stop = amg_ofi_domain_stop,
             .write_state = domain_write_state,
             .look = domain_look,
+            .lost = domain_lost,
             .close = amg_ofi_domain_close,
         },
     .ep =

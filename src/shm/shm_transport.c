@@ -495,6 +495,7 @@ const struct amg_transport amg_shm_transport = {
             .stop = transport_stop,
             .write_state = transport_write_state,
             .look = transport_look,
+            .lost = amg_lost_ignore,
             .close = transport_close,
         },
     .ep =

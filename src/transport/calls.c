@@ -191,20 +191,6 @@ static void wish_locked(struct amg_calls *calls, struct amg_flow_peer *peer)
         (void)calls->ops->pay(calls, peer);
 }
 
-void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
-{
-    bool has_credit =
-        post->peer->unanswered < amg_flow_credits(&calls->flow, post->peer);
-
-    AMG_ASSERT_HELD_BIAS(calls->lock);
-    waiting_note_locked(calls, post, post->op);
-    amg_flow_wait(post->peer, &post->link);
-    /* With a credit, older requests to the peer wait for room. */
-    amg_driver_count(
-        has_credit ? &calls->counts.retries : &calls->counts.credits_short);
-    wish_locked(calls, post->peer);
-}
-
 /* Ends the operation of a message that is never sent, with `ret`. */
 static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
     struct amg_op *op, hg_return_t ret)
@@ -214,6 +200,24 @@ static void post_end_locked(struct amg_calls *calls, struct amg_post *post,
         amg_table_remove(&calls->table, post->cookie);
     calls->ops->put(calls, post);
     calls->ops->end(op, ret);
+}
+
+void amg_calls_wait_locked(struct amg_calls *calls, struct amg_post *post)
+{
+    bool has_credit =
+        post->peer->unanswered < amg_flow_credits(&calls->flow, post->peer);
+
+    AMG_ASSERT_HELD_BIAS(calls->lock);
+    if (amg_flow_is_closed(post->peer)) {
+        post_end_locked(calls, post, post->op, HG_HOSTUNREACH);
+        return;
+    }
+    waiting_note_locked(calls, post, post->op);
+    amg_flow_wait(post->peer, &post->link);
+    /* With a credit, older requests to the peer wait for room. */
+    amg_driver_count(
+        has_credit ? &calls->counts.retries : &calls->counts.credits_short);
+    wish_locked(calls, post->peer);
 }
 
 void amg_calls_not_sent_locked(struct amg_calls *calls, struct amg_post *post,
@@ -250,7 +254,7 @@ void amg_calls_on_note_locked(
     struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t note)
 {
     AMG_ASSERT_HELD_BIAS(calls->lock);
-    if (note == 0)
+    if (note == 0 || amg_flow_is_closed(peer))
         return;
     if (!amg_flow_read_note(&calls->flow, peer, note)) {
         amg_calls_violation(
@@ -414,6 +418,29 @@ void amg_calls_lost_asked_locked(struct amg_calls *calls,
             amg_calls_lost_at_locked(calls, i);
     }
     peer->unanswered = left;
+}
+
+unsigned amg_calls_lose_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t owner)
+{
+    unsigned oneways = peer->unanswered;
+
+    AMG_ASSERT_HELD_BIAS(calls->lock);
+    amg_calls_lost_waiting_locked(calls, peer);
+    for (uint32_t i = 0; i < calls->table.cap; i++)
+        oneways -= calls->table.slots[i].object != NULL &&
+                   calls->table.slots[i].owner_or_next == owner;
+    amg_calls_lost_asked_locked(calls, peer, owner, NULL, NULL);
+    amg_flow_forget(&calls->flow, peer);
+    amg_flow_close(peer);
+    peer->violations = UINT8_MAX; /* late messages are no faults */
+    return oneways;
+}
+
+void amg_lost_ignore(struct amg_domain *domain, struct amg_peer *peer)
+{
+    (void)domain;
+    (void)peer;
 }
 
 uint32_t amg_calls_owed_locked(const struct amg_calls *calls,

@@ -256,7 +256,9 @@ static inline hg_return_t amg_calls_post_unwatched_locked(
 
     AMG_ASSERT(!post->wants_reply);
     if (!AMG_LIKELY(amg_flow_take(&calls->flow, post->peer)))
-        return post->peer->waiting != NULL ? HG_AGAIN : HG_BUSY;
+        return amg_flow_is_closed(post->peer) ? HG_HOSTUNREACH
+               : post->peer->waiting != NULL  ? HG_AGAIN
+                                              : HG_BUSY;
     rc = send(calls, post);
     if (AMG_LIKELY(rc == HG_SUCCESS))
         return HG_SUCCESS;
@@ -391,6 +393,13 @@ void amg_calls_lost_at_locked(struct amg_calls *calls, uint32_t index);
 void amg_calls_lost_asked_locked(struct amg_calls *calls,
     struct amg_flow_peer *peer, uint32_t owner,
     bool (*is_lost)(const struct amg_op *op, const void *arg), const void *arg);
+
+/* The process of the peer has died: requests to the peer, and later posts, end
+ * with HG_HOSTUNREACH. Returns the number of unreleased one-way requests. */
+unsigned amg_calls_lose_locked(
+    struct amg_calls *calls, struct amg_flow_peer *peer, uint32_t owner);
+/* For `lost` of a driver that notices deaths itself, or has no other peer. */
+void amg_lost_ignore(struct amg_domain *domain, struct amg_peer *peer);
 
 /* Number of requests to the peer that were not answered (one-way: not
  * released), or that wait for a credit; without cancelled calls. */

@@ -134,7 +134,7 @@ static bool change_is_right(
     const struct amg_flow *flow, const struct amg_flow_peer *peer, int change)
 {
     if (change <= 0)
-        return change >= -flow->limit && peer->extra + change >= INT16_MIN &&
+        return change >= -flow->limit && peer->extra + change > INT16_MIN &&
                peer->debt - change <= flow->limit;
     return amg_flow_credits(flow, peer) + change + peer->debt + peer->reserve <=
            flow->limit;

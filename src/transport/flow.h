@@ -89,6 +89,17 @@ static inline void amg_flow_init(struct amg_flow *flow, uint16_t limit)
 void amg_flow_set_budget(
     struct amg_flow *flow, uint64_t budget, uint64_t peers);
 
+/* The peer has died: it gives no credits any more, so that posts take the ways
+ * of requests that must wait. No note of a peer makes `extra` that small. */
+static inline void amg_flow_close(struct amg_flow_peer *peer)
+{
+    peer->extra = INT16_MIN;
+}
+static inline bool amg_flow_is_closed(const struct amg_flow_peer *peer)
+{
+    return peer->extra == INT16_MIN;
+}
+
 /* Lowers the limit of credits in both directions to `limit` (at least 1), for a
  * peer with less room than this process. The peer gives `first` credits from
  * the start; more than the limit may be in use already. */
@@ -99,7 +110,8 @@ static inline void amg_flow_bound(const struct amg_flow *flow,
     limit = limit < flow->limit ? limit : flow->limit;
     first = first == 0 || first > limit ? limit : first;
     peer->reserve = flow->limit - limit;
-    peer->extra = (int16_t)(first - flow->first);
+    if (!amg_flow_is_closed(peer))
+        peer->extra = (int16_t)(first - flow->first);
 }
 
 /* Is `count` within the limit of credits between this process and the peer? */

@@ -481,6 +481,7 @@ const struct amg_transport amg_self_transport = {
             .stop = self_domain_stop,
             .write_state = amg_self_msgs_write_state,
             .look = self_domain_look,
+            .lost = amg_lost_ignore,
             .close = self_domain_close,
         },
     .ep =

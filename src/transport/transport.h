@@ -298,6 +298,10 @@ struct amg_domain_ops {
      * write_state() does. False: the driver does not have the operation. */
     bool (*look)(struct amg_domain *domain, const struct amg_op *op,
         struct amg_whereabouts *ret_where);
+    /* The process of a peer has died: operations with the peer, and later ones,
+     * end with HG_HOSTUNREACH, at once or by a poll. May be called again. No
+     * effect if the driver notices deaths itself. */
+    void (*lost)(struct amg_domain *domain, struct amg_peer *peer);
     /* All endpoints are closed and all memory is unregistered. Frees the
      * domain. Does not wait for peers. */
     void (*close)(struct amg_domain *domain);
@@ -449,7 +453,8 @@ struct amg_bulk_ops {
      * writing), HG_OVERFLOW (outside what is exposed; nothing was moved),
      * HG_NOENTRY (no such key: freed or never exposed), HG_HOSTUNREACH,
      * HG_NOMEM (here or at the peer; nothing was moved), HG_NA_ERROR. Returns
-     * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED. */
+     * HG_NOMEM, HG_INVALID_ARG (malformed key), HG_OPNOTSUPPORTED, or
+     * HG_HOSTUNREACH if the peer is known to be lost. */
     hg_return_t (*put)(struct amg_ep *ep, struct amg_target to,
         const struct amg_seg_iter *local, const struct amg_remote *remote,
         uint64_t len, struct amg_op *op);

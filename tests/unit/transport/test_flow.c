@@ -418,6 +418,22 @@ static void test_flow_lost_peers_return_credits(void **state)
 
 /* An origin without a call returns what was recalled, in whatever order the
  * notes came. */
+static void test_flow_closed_peer_stays_without_credits(void **state)
+{
+    (void)state;
+    amg_flow_init(&flow, INT16_MAX); /* the most that a sum may reach */
+    peer = (struct amg_flow_peer){0};
+    assert_false(amg_flow_is_closed(&peer));
+    /* A recall of all credits, as often as it may be, closes no peer. */
+    while (amg_flow_read_note(&flow, &peer, (uint16_t)-INT16_MAX))
+        assert_false(amg_flow_is_closed(&peer));
+    amg_flow_close(&peer);
+    assert_false(amg_flow_take(&flow, &peer));
+    amg_flow_bound(&flow, &peer, LIMIT, LIMIT);
+    assert_true(amg_flow_is_closed(&peer));
+    assert_false(amg_flow_take(&flow, &peer));
+}
+
 static void test_flow_recall_before_its_raise_is_paid(void **state)
 {
     struct amg_flow_peer *there = &pairs[0].there;
@@ -468,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_flow_idle_peers_return_credits),
         cmocka_unit_test(test_flow_no_peer_starves),
         cmocka_unit_test(test_flow_lost_peers_return_credits),
+        cmocka_unit_test(test_flow_closed_peer_stays_without_credits),
         cmocka_unit_test(test_flow_recall_before_its_raise_is_paid),
         cmocka_unit_test(test_flow_wrong_notes_change_nothing),
     };

@@ -123,6 +123,9 @@ HG_PUBLIC hg_class_t *amalgam_init(MPI_Comm comm, const char *transport,
  *                            calls of this rank, within AMALGAM_GIVE_UP_MS, if
  *                            that is set; the log names these ranks; the class
  *                            is closed nevertheless
+ *            HG_HOSTUNREACH  a rank has died, and some ranks did not make this
+ *                            call within 5 s, or AMALGAM_GIVE_UP_MS; the class
+ *                            is closed, and MPI_Finalize() may not return
  * Threads:   a thread that may call MPI, while no other thread uses the class.
  *            Blocks until all ranks have made this call; after
  *            AMALGAM_FINALIZE_TIMEOUT_MS (30 s) the log names the missing
@@ -432,6 +435,9 @@ HG_PUBLIC hg_return_t amalgam_wait(hg_class_t *hg_class, MPI_Request *request,
  *            HG_OPNOTSUPPORTED  the class is not over MPI, this thread may not
  *                               call MPI, or the caller is a handler in a
  *                               thread of the library
+ *            HG_HOSTUNREACH     a rank has died: no later barrier of the class
+ *                               succeeds; some ranks may return HG_SUCCESS from
+ *                               a barrier that others leave with this code
  *            HG_NA_ERROR        MPI failed; the log has its error text
  *            The program's MPI error handlers are called for none of these.
  * Threads:   a thread that may call MPI; collective over the ranks of the
@@ -468,6 +474,7 @@ HG_PUBLIC hg_return_t amalgam_barrier(hg_class_t *hg_class);
  *                               amalgam_quiesce_start()
  *            HG_CANCELED        the context of id 0 ended after an earlier call
  *                               had timed out; no later wait ends
+ *            HG_HOSTUNREACH     a rank has died; later waits end by this code
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks, or the
  *                               caller is a handler or callback
  * Threads:   a thread that may call MPI, one at a time; collective over the

@@ -326,7 +326,8 @@ HG_PUBLIC hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
  *                               no context of id 0
  *            HG_BUSY            an earlier wait of this rank has not ended
  *            HG_OPNOTSUPPORTED  the peers of the class are no ranks
- *            No callback follows an error. The callback gets HG_SUCCESS, or
+ *            No callback follows an error. The callback gets HG_SUCCESS,
+ *            HG_HOSTUNREACH if a rank has died, as in later waits, or
  *            HG_CANCELED if the context of id 0 ends before; no later wait in
  *            the class ends then.
  * Threads:   any thread; never blocks. Collective over the ranks of the class.

@@ -176,6 +176,7 @@ HG_PUBLIC hg_return_t margo_register_reduce(margo_instance_id mid, hg_id_t id,
  *                               the callback of amalgam_quiesce_start()
  *            HG_CANCELED        the context of id 0 ended after an earlier call
  *                               had timed out; no later wait ends
+ *            HG_HOSTUNREACH     a rank has died; later waits end by this code
  *            HG_OPNOTSUPPORTED  the peers are no ranks, or the caller is a
  *                               handler or a tasklet
  *            HG_OTHER_ERROR     the instance has ended, or the caller is a

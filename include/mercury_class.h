@@ -158,7 +158,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  * callbacks. A class over an NA class does not wait, and the NA class stays
  * open: calls that arrive meanwhile wait for the next class over it.
  *
- * @param hg_class  [in]  invalid when HG_SUCCESS or HG_TIMEOUT is returned
+ * @param hg_class  [in]  invalid unless HG_BUSY or HG_INVALID_ARG is returned
  * Owns:      the class is consumed, unless HG_BUSY is returned.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_BUSY        an object of the class is left, which the log
@@ -166,6 +166,7 @@ HG_PUBLIC hg_class_t *HG_Init_opt2(const char *na_info_string,
  *            HG_TIMEOUT     the wait was given up, and so were calls of this
  *                           process; the log has their number, and the class is
  *                           closed nevertheless
+ *            HG_HOSTUNREACH as HG_TIMEOUT, after a rank of the job has died
  * Threads:   one thread, while no other uses the class; may wait for the other
  *            ranks. Collective over MPI_COMM_WORLD when over MPI.
  * Undefined: nothing.

@@ -64,7 +64,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "to wait for ranks of its job, and gives up other peers"},
     [AMG_ENV_GIVE_UP] = {"AMALGAM_GIVE_UP_MS", "ms", 0, 0, 86400000,
         "for jobs that outlive a rank: after this time, closing a class "
-        "continues without the missing ranks; 0: wait for all"},
+        "continues without the missing ranks; 0: wait for all, or for 5 s "
+        "once a rank has died"},
     [AMG_ENV_SILENT] = {"AMALGAM_SILENT_MS", "ms", 10000, 0, 86400000,
         "after this time the log names a peer that has not answered, and the "
         "cause of a long wait in Margo or for the end of an execution stream; "

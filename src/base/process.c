@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/lock.h"
@@ -358,6 +359,14 @@ static bool stat_has_ended(const char *text)
 
     return state != NULL && (*state == 'Z' || *state == 'X') &&
            stat_number(text, STAT_THREADS) <= 1;
+}
+
+uint64_t amg_process_space(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino
+                                                   : 0;
 }
 
 uint64_t amg_process_start(uint32_t pid)

@@ -17,6 +17,8 @@ enum amg_life {
     AMG_LIFE_UNKNOWN, /* for instance when no descriptor is left */
 };
 
+/* Number of the pid namespace of this process; 0: unknown. */
+uint64_t amg_process_space(void);
 /* Start time of a process of this pid namespace, in ticks; the high bits change
  * at an exec(). 0: unknown. */
 uint64_t amg_process_start(uint32_t pid);

@@ -87,6 +87,21 @@ hg_return_t amg_addr_init_rank(
                : rc;
 }
 
+void amg_addr_lose_rank(hg_class_t *cls, uint32_t rank)
+{
+    struct amg_domain *domain = cls->domains[cls->plan.main_route];
+    struct amg_peer *peer = NULL;
+    struct hg_addr near;
+
+    if (cls->ranks->peer(domain, rank, &peer) == HG_SUCCESS)
+        domain->transport->domain.lost(domain, peer);
+    if (amg_addr_init_rank(cls, rank, &near) != HG_SUCCESS)
+        return;
+    domain = cls->domains[near.route];
+    domain->transport->domain.lost(domain, near.peer);
+    amg_addr_fini(&near);
+}
+
 void amg_addr_init_copy(const struct hg_addr *other, struct hg_addr *ret_addr)
 {
     *ret_addr = *other;

@@ -52,6 +52,8 @@ static inline void amg_addr_keep(struct hg_addr *addr)
             addr->cls->domains[addr->route]->transport->addr.ref(addr->peer);
     addr->is_borrowed = false;
 }
+/* The process of another rank has died: tells the drivers that reach it. */
+void amg_addr_lose_rank(hg_class_t *cls, uint32_t rank);
 /* amg_addr_init() for a rank of the job. HG_INVALID_ARG: there is no such rank;
  * else as amg_addr_init(). */
 hg_return_t amg_addr_init_rank(

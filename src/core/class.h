@@ -142,7 +142,8 @@ struct amg_class_plan {
 
 /* A rank of this node, itself included. */
 struct amg_class_mate {
-    uint32_t rank, pid;
+    uint32_t rank;
+    uint32_t pid; /* 0: in another pid namespace, so it cannot be watched */
     uint64_t start_time; /* of amg_process_start() */
 };
 
@@ -154,7 +155,14 @@ struct amg_class_job {
     uint32_t mate_count;
     struct amg_class_mate *mates;    /* by rank; NULL: no memory, or no ranks */
     struct amg_status_class *status; /* never NULL; each class has its own */
+    atomic_uint deaths; /* ranks known to be dead; by rpc/deaths.c, relaxed */
 };
+
+/* Has a rank of the class died? */
+static inline bool amg_job_has_deaths(const struct amg_class_job *job)
+{
+    return atomic_load_explicit(&job->deaths, memory_order_relaxed) > 0;
+}
 
 /* Owned by its opener, until amg_class_close(). Fields that have no comment and
  * are not atomic, but for data_free, are constant while the class is open. */

@@ -15,6 +15,8 @@
 
 enum { SHOW_MS = 250 /* between two writes of the counters */ };
 
+#define WATCH_NS (1000 * AMG_NS_PER_MS)
+
 static struct amg_attic attic; /* memory of contexts */
 static atomic_uint serials;    /* numbers of contexts, from 1 */
 
@@ -295,6 +297,9 @@ hg_return_t amg_context_open(hg_class_t *cls, uint8_t id,
     context->nap_ns = amg_env_number(AMG_ENV_SILENT) * AMG_NS_PER_MS;
     if (context->nap_ns == 0)
         context->nap_ns = UINT64_MAX;
+    /* Deaths of ranks are noticed by ticks, also while a rank is idle. */
+    if (context->cls->job.mate_count > 1 && context->nap_ns > WATCH_NS)
+        context->nap_ns = WATCH_NS;
     amg_bias_init(&context->owner);
     amg_tally_init(&context->handles);
     amg_tally_init(&context->in_flight);

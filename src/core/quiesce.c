@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quiescing of a class: this process disconnects, and waits until all other
  * processes have disconnected, or gives up those that have not. */
+#include "base/env.h"
 #include "core/context.h"
+
+/* Longest wait once a rank has died, which will not close, if
+ * AMALGAM_GIVE_UP_MS sets no other. */
+#define DEATH_NS (5000 * AMG_NS_PER_MS)
 
 /* Quiesces all routes, the main route last, because the disconnect of the main
  * route tells the other ranks that nothing follows by any route. */
@@ -71,6 +76,9 @@ static hg_return_t class_quiesce(hg_class_t *cls)
     if (rc != HG_AGAIN)
         return rc;
     verdict = amg_patience_look(&cls->patience);
+    if (amg_job_has_deaths(&cls->job) && amg_env_number(AMG_ENV_GIVE_UP) == 0 &&
+        amg_clock_ns() - cls->patience.start_ns >= DEATH_NS)
+        verdict = AMG_PATIENCE_OVER;
     if (verdict == AMG_PATIENCE_WAIT)
         return HG_AGAIN;
     if (verdict == AMG_PATIENCE_TELL && is_of_job) {
@@ -87,5 +95,6 @@ hg_return_t amg_class_quiesce(hg_class_t *cls)
 
     if (rc != HG_AGAIN)
         amg_status_leave(cls->job.status);
-    return rc;
+    return rc == HG_TIMEOUT && amg_job_has_deaths(&cls->job) ? HG_HOSTUNREACH
+                                                             : rc;
 }

@@ -461,7 +461,7 @@ hg_return_t amg_init_finalize(hg_class_t *cls, bool serve)
             return rc;
     }
     /* In Mercury, peers that do not disconnect are no error by themselves. */
-    if (!serve && ended == HG_TIMEOUT && !cls->has_lost)
+    if (!serve && ended != HG_SUCCESS && !cls->has_lost)
         ended = HG_SUCCESS;
     amg_class_close(cls);
     return ended;

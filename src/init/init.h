@@ -66,10 +66,11 @@ hg_return_t amg_init_read_info(
  * and are then destroyed. After HG_BUSY the class is open as before; but with
  * `serve` it may have given up long replies, and it may have disconnected if
  * the program holds handles of incoming calls: when the program has destroyed
- * these handles, a second call closes the class. HG_TIMEOUT: the class is
- * closed, but a process did not disconnect and, without `serve`, calls of this
- * process were given up. A class that borrows its domains does not wait without
- * `serve`; with `serve` it disconnects them, also for all later classes. */
+ * these handles, a second call closes the class. HG_TIMEOUT, or HG_HOSTUNREACH
+ * after a death: the class is closed, but a process did not disconnect and,
+ * without `serve`, calls of this process were given up. A class that borrows
+ * its domains does not wait without `serve`; with `serve` it disconnects them,
+ * also for all later classes. */
 hg_return_t amg_init_finalize(hg_class_t *cls, bool serve);
 
 /* Owned by the user, from NA_Initialize() to NA_Finalize(). Constant. */

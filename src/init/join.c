@@ -227,6 +227,7 @@ struct card {
     struct amg_shm_id id;
     uint32_t pid;
     uint64_t start_time; /* of amg_process_start() */
+    uint64_t space;      /* of amg_process_space() */
 };
 
 static_assert(sizeof(struct card) <= AMG_NODE_CARD_LEN, "room for a card");
@@ -341,8 +342,9 @@ static void mates_keep(hg_class_t *cls, const struct amg_node *node)
     cls->job.mates = amg_mem_alloc(count * sizeof(*cls->job.mates));
     cls->job.mate_count = cls->job.mates == NULL ? 0 : count;
     for (uint32_t i = 0; i < cls->job.mate_count; i++)
-        cls->job.mates[i] = (struct amg_class_mate){
-            cards[i].rank, cards[i].pid, cards[i].start_time};
+        cls->job.mates[i] = (struct amg_class_mate){cards[i].rank,
+            cards[i].space == amg_process_space() ? cards[i].pid : 0,
+            cards[i].start_time};
 }
 
 /* Opens the segment of this rank. */
@@ -372,6 +374,7 @@ static hg_return_t node_meet(
         .rank = node->rank,
         .pid = (uint32_t)getpid(),
         .start_time = amg_process_start((uint32_t)getpid()),
+        .space = amg_process_space(),
     };
     const struct card *bad = NULL;
     bool wants_near = cls->plan.wants_near && node->boot->size > 1;

@@ -50,7 +50,8 @@ na_return_t NA_Finalize(na_class_t *na_class)
     if (amg_class_is_inherited(na_class->cls))
         return NA_SUCCESS;
     rc = amg_init_finalize(na_class->cls, false);
-    if (rc == HG_SUCCESS || rc == HG_TIMEOUT) /* the class is closed */
+    if (rc == HG_SUCCESS || rc == HG_TIMEOUT ||
+        rc == HG_HOSTUNREACH) /* the class is closed */
         amg_mem_free(na_class);
     return amg_na_code(rc);
 }

@@ -233,6 +233,8 @@ static hg_return_t barrier_pass(hg_class_t *cls, struct amg_domain *domain)
     hg_return_t rc = HG_SUCCESS;
 
     while ((rc = amg_mpi_barrier_look(domain)) == HG_AGAIN) {
+        if (amg_job_has_deaths(&cls->job))
+            return HG_HOSTUNREACH;
         now_ns = amg_clock_ns();
         if (now_ns >= deadline_ns) {
             AMG_LOG_WARNING("mpi",
@@ -268,6 +270,8 @@ hg_return_t amalgam_barrier(hg_class_t *hg_class)
             "thread of the program");
         return HG_OPNOTSUPPORTED;
     }
+    if (amg_job_has_deaths(&hg_class->job))
+        return HG_HOSTUNREACH;
     rc = amg_mpi_barrier_begin(domain);
     if (rc != HG_SUCCESS)
         return rc;

@@ -401,6 +401,8 @@ static void told(
 {
     if (kind == AMG_CONTROL_SETTLE)
         settle_told(context, bytes);
+    else if (kind == AMG_CONTROL_DEAD)
+        amg_deaths_told(context, bytes);
     else if (kind >= AMG_CONTROL_HANG_CLAIM)
         amg_hang_told(context, kind, bytes);
     else
@@ -429,6 +431,7 @@ static void groups_fini(struct amg_rpc_class *rpcs)
     amg_pool_fini(&groups->pool);
     amg_pool_fini(&groups->edges);
     amg_mem_free(groups);
+    amg_deaths_free(rpcs->deaths);
 }
 
 void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
@@ -454,4 +457,5 @@ void amg_groups_attach(hg_class_t *cls, struct amg_groups *groups)
     rpcs->group_ops = &ops;
     amg_quiet_attach(cls);
     amg_hang_attach(cls);
+    amg_deaths_attach(cls);
 }

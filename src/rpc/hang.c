@@ -96,7 +96,7 @@ static bool mate_read(
     for (uint32_t i = 0; i < cls->job.mate_count; i++) {
         const struct amg_class_mate *mate = &cls->job.mates[i];
 
-        if (mate->rank != rank)
+        if (mate->rank != rank || mate->pid == 0)
             continue;
         if (amg_process_life(mate->pid, mate->start_time) != AMG_LIFE_DEAD)
             return page_read(cls, mate, ret_doing);

@@ -128,7 +128,8 @@ static void end_log(const struct amg_hang_report *report)
     case AMG_HANG_UNSEEN:
         AMG_LOG_WARNING("hang",
             "report %u: end: rank %u does not answer, and no rank beside it "
-            "reads its status page: it sits in MPI, computes, or is dead",
+            "reads its status page. Its whole node is suspected: the ranks "
+            "there sit in MPI, compute, or are dead. No call ends by this",
             report->number, report->lost);
         break;
     case AMG_HANG_AWAIT:

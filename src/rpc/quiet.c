@@ -216,6 +216,9 @@ void amg_quiet_look(hg_context_t *context, uint64_t now_ns)
     if (now_ns == AMG_CONTEXT_NEVER) {
         if (quiet->has_entered && quiet->ret == HG_AGAIN)
             end_locked(context, quiet, HG_CANCELED);
+    } else if (amg_job_has_deaths(&context->cls->job)) {
+        if (quiet->has_entered && quiet->ret == HG_AGAIN)
+            end_locked(context, quiet, HG_HOSTUNREACH);
     } else if (!move_locked(context, quiet)) {
         amg_context_look_at(context, amg_clock_ns() + quiet->wait_ns);
         if (quiet->wait_ns < LOOK_LAST_NS)

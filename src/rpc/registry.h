@@ -48,6 +48,7 @@ struct amg_rpc_handle_ops {
     void (*registered)(hg_class_t *cls);
 };
 
+struct amg_deaths;
 struct amg_hang;
 struct amg_rpc_class;
 
@@ -61,6 +62,7 @@ enum amg_control {
     AMG_CONTROL_HANG_TAKEN, /* the answer to that */
     AMG_CONTROL_HANG_ASK,   /* what does a rank do? */
     AMG_CONTROL_HANG_TELL,  /* a part of the answer to that */
+    AMG_CONTROL_DEAD,       /* deaths.c: a rank has died */
     AMG_CONTROLS
 };
 enum { AMG_CONTROL_LEN = 32 }; /* bytes of their contents, padded by zeros */
@@ -110,12 +112,20 @@ struct amg_rpc_class {
     const struct amg_group_ops *group_ops;
     struct amg_groups *groups; /* calls to groups */
     struct amg_hang *hang;     /* NULL: no memory for reports of hangs */
+    struct amg_deaths *deaths; /* NULL: no ranks, or no memory */
 };
 
 /* Enables the class to call and to serve calls. Takes `rpcs`, zeroed memory of
  * amg_mem; `ops` stays the caller's, and is constant. */
 void amg_rpc_class_attach(hg_class_t *cls, struct amg_rpc_class *rpcs,
     const struct amg_rpc_handle_ops *ops);
+
+/* Deaths of ranks: deaths.c. */
+void amg_deaths_attach(hg_class_t *cls);
+void amg_deaths_free(struct amg_deaths *deaths); /* accepts NULL */
+/* By progress of context 0, in a tick: checks the ranks of this node. */
+void amg_deaths_look(hg_context_t *context, uint64_t now_ns);
+void amg_deaths_told(hg_context_t *context, const void *bytes);
 
 static inline struct amg_rpc_class *amg_rpc_class_of(const hg_class_t *cls)
 {

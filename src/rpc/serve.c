@@ -662,6 +662,7 @@ void amg_serve_look(hg_context_t *context, uint64_t now_ns)
     amg_rpc_class_of(context->cls)->group_ops->look(context, now_ns);
     amg_relay_look(context, now_ns);
     amg_status_stamp(context->cls->job.status, now_ns);
+    amg_deaths_look(context, now_ns);
     amg_hang_look(context, now_ns);
     amg_traced_look(context, now_ns);
 }

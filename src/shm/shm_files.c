@@ -51,19 +51,11 @@ enum {
     REMOVER_TRIES = 1000, /* attempts to lock a file; all take about 0.1 s */
 };
 
-static uint64_t pid_namespace(void)
-{
-    struct stat status;
-
-    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino
-                                                   : 0;
-}
-
 void amg_shm_files_self(struct amg_shm_owner *ret_owner)
 {
     ret_owner->pid = (uint32_t)getpid();
     ret_owner->start_time = amg_process_start(ret_owner->pid);
-    ret_owner->pid_ns = pid_namespace();
+    ret_owner->pid_ns = amg_process_space();
 }
 
 void amg_shm_files_path(const char *name, char ret_path[AMG_SHM_PATH_CAP])
@@ -127,7 +119,7 @@ static bool owner_is_dead(int fd, uint32_t *ret_pid)
 
     if (head_read(fd, &head)) {
         *ret_pid = head.pid;
-        if (head.pid_ns == pid_namespace())
+        if (head.pid_ns == amg_process_space())
             life = amg_process_life(head.pid, head.start_time);
     }
     return life == AMG_LIFE_DEAD ||
@@ -195,7 +187,7 @@ enum amg_life amg_shm_files_life_by_lock(const char *name, uint64_t incarnation)
 
 enum amg_life amg_shm_files_owner(const struct amg_shm_region *region)
 {
-    uint64_t own = pid_namespace();
+    uint64_t own = amg_process_space();
 
     if (region->pid_ns == own)
         return amg_process_life(region->pid, region->start_time);

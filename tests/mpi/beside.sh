@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs a test on one node whose ranks die: beside.sh LAUNCH RANKS SURVIVORS
-# PROGRAM [ARG...]
+# Runs a test whose ranks die, on one node, or on the nodes that the environment
+# names in HOSTS (a,b): beside.sh LAUNCH RANKS SURVIVORS PROGRAM [ARG...]
 #
 # Ranks of a node have one proxy, which ends them all when it hears that one has
 # died, or left without MPI_Finalize. So the shell that started a rank stays in
@@ -11,10 +11,12 @@ set -u
 launch=$1 ranks=$2 survivors=$3
 shift 3
 
+hosts=${HOSTS:-here}
+nodes=$(tr ',' '\n' <<<"$hosts" | wc -l)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2016 # for the shell of each rank
-"$launch" -hosts here -ppn "$ranks" -apart -n "$ranks" sh -c '
+"$launch" -hosts "$hosts" -ppn $((ranks / nodes)) -apart -n "$ranks" sh -c '
     log=$1 survivors=$2
     shift 2
     "$@" >>"$log" 2>&1

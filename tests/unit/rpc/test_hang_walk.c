@@ -51,8 +51,9 @@ static void piece_tell(
 {
     struct amg_hang_piece piece = {.serial = serial, .piece = i};
 
-    memcpy(
-        piece.bytes, (const char *)doing + i * AMG_HANG_BYTES, AMG_HANG_BYTES);
+    memcpy(piece.bytes,
+        (const char *)doing + i % AMG_HANG_PIECES * AMG_HANG_BYTES,
+        AMG_HANG_BYTES);
     amg_hang_walk_tell(&walk, &piece);
 }
 

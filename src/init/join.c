@@ -338,13 +338,13 @@ static void mates_keep(hg_class_t *cls, const struct amg_node *node)
 {
     const struct card *cards = node->cards;
     uint32_t count = node->boot->size;
+    uint64_t space = amg_process_space();
 
     cls->job.mates = amg_mem_alloc(count * sizeof(*cls->job.mates));
     cls->job.mate_count = cls->job.mates == NULL ? 0 : count;
     for (uint32_t i = 0; i < cls->job.mate_count; i++)
         cls->job.mates[i] = (struct amg_class_mate){cards[i].rank,
-            cards[i].space == amg_process_space() ? cards[i].pid : 0,
-            cards[i].start_time};
+            cards[i].space == space ? cards[i].pid : 0, cards[i].start_time};
 }
 
 /* Opens the segment of this rank. */

@@ -110,6 +110,10 @@ struct amg_group_reduce {
     void *arg;
     size_t out_len;
     unsigned flags; /* enum amalgam_reduce_flags */
+    /* Of outputs whose struct only leads to `bytes_len` bytes that are folded:
+     * their address, or NULL if there are not as many; or NULL. */
+    void *(*bytes)(void *out, size_t bytes_len);
+    size_t bytes_len;
 };
 
 struct amg_group_call;
@@ -270,6 +274,10 @@ bool amg_group_cancel(hg_handle_t handle);
 /* amalgam_register_reduce(). With an `arg_len`, `arg` is copied. */
 hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
     const struct amg_group_reduce *reduce, size_t arg_len);
+/* Changes the reduction that an RPC has: an output is a struct of `out_len`
+ * bytes that leads to the bytes that are folded. */
+void amg_group_reduce_lead(hg_class_t *cls, hg_id_t id, size_t out_len,
+    void *(*bytes)(void *out, size_t bytes_len));
 
 /* group_serve.c: a call that came from a parent. */
 

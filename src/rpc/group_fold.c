@@ -40,10 +40,16 @@ static hg_return_t proc_run(struct amg_group_call *call, hg_proc_op_t op,
 
 /* Folds two decoded structs. */
 static hg_return_t reduce_run(
-    const struct amg_rpc *rpc, const void *from, void *inout)
+    const struct amg_rpc *rpc, void *from, void *inout)
 {
     const struct amg_group_reduce *reduce = rpc->reduce;
 
+    if (reduce->bytes != NULL) {
+        from = reduce->bytes(from, reduce->bytes_len);
+        inout = reduce->bytes(inout, reduce->bytes_len);
+        if (from == NULL || inout == NULL)
+            return HG_MSGSIZE;
+    }
     if (reduce->fold != NULL)
         return reduce->fold(from, inout, reduce->arg);
     reduce->fn(from, inout, reduce->arg);

@@ -451,6 +451,16 @@ hg_return_t amg_group_reduce_set(hg_class_t *cls, hg_id_t id,
     return HG_SUCCESS;
 }
 
+void amg_group_reduce_lead(hg_class_t *cls, hg_id_t id, size_t out_len,
+    void *(*bytes)(void *out, size_t bytes_len))
+{
+    struct amg_group_reduce *reduce = amg_rpc_find(cls, id)->reduce;
+
+    reduce->bytes_len = reduce->out_len;
+    reduce->out_len = out_len;
+    reduce->bytes = bytes;
+}
+
 hg_return_t amalgam_register_reduce(hg_class_t *hg_class, hg_id_t id,
     amalgam_reduce_cb_t fn, void *arg, size_t out_len, unsigned flags)
 {

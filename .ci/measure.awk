@@ -319,7 +319,7 @@ BEGIN {
 }
 
 FNR == 1 {
-    pass[FILENAME] += FILENAME ~ /^(tests|jobs)\// ? 2 : 1
+    pass[FILENAME] += FILENAME ~ /^(src\/fortran|tests|jobs)\// ? 2 : 1
     in_comment = in_function = depth_of_struct = 0
     head = ""
     ended = 1
@@ -383,7 +383,7 @@ FNR == 1 { braces = in_macro = 0 }
             uses[name, FILENAME] = 1
             users[name]++
             user[name] = FILENAME
-            if (FILENAME !~ /^(tests|jobs)\//)
+            if (FILENAME !~ /^(src\/fortran|tests|jobs)\//)
                 edge["call", unit_of(FILENAME), home[name]] = 1
         }
     }

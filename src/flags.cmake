@@ -25,7 +25,11 @@ if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_definitions(amalgam_flags INTERFACE AMG_TEST_POINTS)
 endif()
 target_compile_options(amalgam_flags INTERFACE
-    -Wall -Wextra $<$<BOOL:${AMALGAM_WERROR}>:-Werror>)
+    -Wall -Wextra $<$<BOOL:${AMALGAM_WERROR}>:-Werror>
+    # Numbers that were sent are compared with those that came; and gfortran warns
+    # of the descriptor of an array that C allocates.
+    $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wno-compare-reals>
+    $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wno-maybe-uninitialized>)
 
 if(AMALGAM_SANITIZE STREQUAL "asan")
     set(sanitize -fsanitize=address,undefined -fno-omit-frame-pointer)

@@ -136,6 +136,43 @@ elseif(AMALGAM_MARGO AND AMALGAM_ULT)
         "compiler")
 endif()
 
+# The Fortran module. Its compiler has to know the descriptors of arrays that C
+# reads, and the MPI of Fortran has to be that of C. A project that has this one
+# as a folder gets the module if that project has Fortran.
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+include(CheckIncludeFile)
+set(found_all OFF)
+if(AMALGAM_MPI AND (AMALGAM_FORTRAN OR (NOT DEFINED AMALGAM_FORTRAN
+        AND (PROJECT_IS_TOP_LEVEL OR "Fortran" IN_LIST languages))))
+    check_language(Fortran)
+    if(CMAKE_Fortran_COMPILER)
+        enable_language(Fortran)
+        find_package(MPI 3.1 QUIET COMPONENTS Fortran)
+        check_include_file(ISO_Fortran_binding.h HAS_FORTRAN_BINDING)
+        set(missing ${MPI_C_LIBRARIES})
+        list(REMOVE_ITEM missing ${MPI_Fortran_LIBRARIES})
+        if(MPI_Fortran_FOUND AND HAS_FORTRAN_BINDING AND NOT missing)
+            set(found_all ON)
+        endif()
+    endif()
+endif()
+option(AMALGAM_FORTRAN
+    "build the Fortran module, which needs MPI and a Fortran compiler"
+    ${found_all})
+set(has_fortran OFF)
+if(AMALGAM_FORTRAN AND AMALGAM_MPI)
+    need_package(AMALGAM_FORTRAN "${found_all}"
+        "a Fortran compiler of the C compiler's kind, with Fortran's part of the MPI that C uses (MPI_Fortran_COMPILER),"
+        gfortran)
+    set(has_fortran ON)
+elseif(AMALGAM_FORTRAN)
+    message(STATUS "The Fortran module is left out: it needs AMALGAM_MPI")
+elseif(AMALGAM_MPI)
+    message(STATUS "The Fortran module is left out: AMALGAM_FORTRAN is OFF, "
+        "which it is by default without a Fortran compiler (Debian: gfortran) "
+        "and Fortran's part of the MPI")
+endif()
+
 if(AMALGAM_TESTS)
     need_package(AMALGAM_TESTS "${PKG_CONFIG_FOUND}"
         "pkg-config, which finds cmocka," pkg-config)

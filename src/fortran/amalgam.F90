@@ -92,8 +92,8 @@ module amalgam
       amalgam_forward_oneway, amalgam_wait, amalgam_cancel, &
       amalgam_bulk_create, amalgam_bulk_create_type, amalgam_bulk_free, &
       amalgam_bulk_get_size, amalgam_bulk_itransfer, &
-      amalgam_bulk_pull, amalgam_bulk_push, &
-      &
+      amalgam_bulk_pull, amalgam_bulk_push, amalgam_group_create, &
+      amalgam_group_free, amalgam_register_reduce_op, amalgam_call_group, &
       amalgam_icall_group
 
   ! amalgam_init(comm, class, [transport, credits, message_bytes, progress,]
@@ -422,6 +422,103 @@ module amalgam
       type(amalgam_bulk), intent(in) :: remote
       type(*), dimension(..), intent(in) :: array
       integer(AMALGAM_SIZE_KIND), intent(in), optional :: offset
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+  end interface
+
+  ! amalgam_group_create(class, mpigroup, group, [ierror])
+  ! amalgam_group_create(class, ranks, group, [ierror])
+  ! Makes a group from one of MPI, or from an array of ranks of the class.
+  interface amalgam_group_create
+#ifdef AMALGAM_MPI_F08
+    subroutine group_create_f08(class, mpigroup, group, ierror) bind(c, &
+        name="amalgam_f_group_create")
+      import
+      type(amalgam_class), intent(in) :: class
+      type(MPI_Group), intent(in) :: mpigroup
+      type(amalgam_group), intent(out) :: group
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+#endif
+    subroutine group_create_int(class, mpigroup, group, ierror) bind(c, &
+        name="amalgam_f_group_create_int")
+      import
+      type(amalgam_class), intent(in) :: class
+      integer(c_int), intent(in) :: mpigroup
+      type(amalgam_group), intent(out) :: group
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+    subroutine group_create_ranks(class, ranks, group, ierror) bind(c, &
+        name="amalgam_f_group_create_ranks")
+      import
+      type(amalgam_class), intent(in) :: class
+      integer(c_int), intent(in) :: ranks(:)
+      type(amalgam_group), intent(out) :: group
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+  end interface
+
+  ! amalgam_group_free(group, [ierror])
+  interface
+    subroutine amalgam_group_free(group, ierror) bind(c, &
+        name="amalgam_f_group_free")
+      import
+      type(amalgam_group), intent(inout) :: group
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+  end interface
+
+  ! amalgam_register_reduce_op(rpc, op, datatype, count, [ierror])
+  ! Outputs of calls to groups are folded by an operation of MPI, predefined or
+  ! of MPI_Op_create.
+  interface amalgam_register_reduce_op
+#ifdef AMALGAM_MPI_F08
+    subroutine register_reduce_op_f08(rpc, op, datatype, count, ierror) &
+        bind(c, name="amalgam_f_register_reduce_op")
+      import
+      type(amalgam_rpc), intent(in) :: rpc
+      type(MPI_Op), intent(in) :: op
+      type(MPI_Datatype), intent(in) :: datatype
+      integer(c_int), value :: count
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+#endif
+    subroutine register_reduce_op_int(rpc, op, datatype, count, ierror) &
+        bind(c, name="amalgam_f_register_reduce_op_int")
+      import
+      type(amalgam_rpc), intent(in) :: rpc
+      integer(c_int), intent(in) :: op, datatype
+      integer(c_int), value :: count
+      integer(c_int), intent(out), optional :: ierror
+    end subroutine
+  end interface
+
+  ! amalgam_call_group(rpc, group, [in, out, count, failed, timeout_ms,]
+  !     [ierror])
+  ! amalgam_icall_group(rpc, group, in, request, [timeout_ms,] [ierror])
+  ! Calls an RPC of all ranks of a group: amalgam_forward_group_timed(). `out`
+  ! gets the folded outputs of an RPC with a reduction. `failed` gets the ranks
+  ! that failed, where ierror is not HG_SUCCESS.
+  interface
+    subroutine amalgam_call_group(rpc, group, in, out, count, failed, &
+        timeout_ms, ierror) bind(c, name="amalgam_f_call_group")
+      import
+      type(amalgam_rpc), intent(in) :: rpc
+      type(amalgam_group), intent(in) :: group
+      type(*), dimension(..), intent(in), optional :: in
+      type(*), dimension(..), optional :: out
+      integer(c_int), allocatable, intent(out), optional :: failed(:)
+      integer(c_int), intent(in), optional :: timeout_ms
+      integer(c_int), intent(out), optional :: count, ierror
+    end subroutine
+    subroutine amalgam_icall_group(rpc, group, in, request, timeout_ms, &
+        ierror) bind(c, name="amalgam_f_icall_group")
+      import
+      type(amalgam_rpc), intent(in) :: rpc
+      type(amalgam_group), intent(in) :: group
+      type(*), dimension(..), intent(in) :: in
+      type(amalgam_request), intent(out) :: request
+      integer(c_int), intent(in), optional :: timeout_ms
       integer(c_int), intent(out), optional :: ierror
     end subroutine
   end interface

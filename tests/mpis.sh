@@ -83,6 +83,7 @@ mpi_prepare() {
     openmpi)
         openmpi_install || return 1
         mpi_arguments=("-DMPI_C_COMPILER=$(command -v mpicc.openmpi)"
+            "-DMPI_Fortran_COMPILER=$(command -v mpifort.openmpi)"
             "-DMPIEXEC_EXECUTABLE=$(command -v mpiexec.openmpi)")
         ;;
     ofi)

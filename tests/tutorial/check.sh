@@ -54,6 +54,39 @@ want_sum() {
     done
 }
 
+want_fortran_sum() {
+    want_sum
+}
+
+want_fortran_save() {
+    for ((rank = 1; rank < ranks; rank++)); do
+        echo "rank $rank: saved 300000 numbers"
+    done
+    echo "rank 0: $((ranks - 1)) files"
+}
+
+want_fortran_halo() {
+    awk -v ranks="$ranks" 'BEGIN {
+        for (i = 1; i <= 8 * ranks; i++)
+            for (j = 1; j <= 50; j++)
+                sum += (7 * i + 3 * j) % 11
+        printf "rank 0: %d ranks, the sum is %.3f\n", ranks, sum
+    }'
+}
+
+want_fortran_group() {
+    local limit=1000 own agree=0
+    for ((rank = 0; rank < ranks; rank++)); do
+        own=$((rank % 2 == 0 ? 1000 : 600 / rank))
+        limit=$((own < limit ? own : limit))
+        agree=$((agree + (own >= 800)))
+    done
+    echo "rank 0: 800 us: $agree of $ranks ranks agree"
+    for ((rank = 0; rank < ranks; rank++)); do
+        echo "rank $rank: a step takes $limit us"
+    done
+}
+
 want_list() {
     local length
     echo "rank 0: a false length gives HG_OVERFLOW and no list"

@@ -45,6 +45,9 @@ fi
 # The reverse: exported public names of the libraries must be declared. It would
 # show names that declared.awk overlooks.
 declared_by_all >>"$work/declared"
+# Those of the Fortran module are declared by its interfaces.
+sed -n 's/.*name="\(amalgam_f_[a-z_]*\)").*/f\t\1\t/p' \
+    "$here/../../src/fortran/amalgam.F90" >>"$work/declared"
 nm -D --defined-only "$libdir"/libamalgam*.so |
     awk '$3 ~ /^(HG|hg|NA|na|amalgam|margo|ABT)_/ { print $3 }' |
     sort -u >"$work/given"

@@ -5,7 +5,8 @@
 # names of the originals can be left out), facts (the headers declare what the
 # tables facts-*.txt state), readme (the examples of README.md compile without
 # a warning, and print what they promise), names (the table of public names is
-# true), man (and so are the manual pages), argobots (Margo is built once more, on
+# true), man (and so are the manual pages), fortran (the module is found by
+# pkg-config and by a project in Fortran alone), argobots (Margo is built once more, on
 # the Argobots of the system, if there is one: at AMALGAM_ARGOBOTS_PREFIX, or known
 # to pkg-config), static (the libraries are built once more, as archives), or part
 # (another project builds the libraries as a part of itself).
@@ -355,6 +356,18 @@ cmake)
             fail "a project of C++: $(cat "$work/user.log")"
         check_amalgam_user "$work/cxx/build/amalgam_user"
     fi
+    ;;
+fortran)
+    [ -d "$prefix/include/fortran" ] || exit 77
+    fortran=$(sed -n 's/^MPI_Fortran_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+    (cd "$work" && CC="$fortran -Wall -Werror" by_pkgconfig \
+        "$here/user_fortran/fortran_user.f90" "$work/fortran_user" amalgam-fortran)
+    check_amalgam_user "$work/fortran_user"
+    cmake -S "$here/user_fortran" -B "$work/user" -G "$generator" \
+        -DCMAKE_PREFIX_PATH="$prefix" -DMPI_Fortran_COMPILER="$fortran" \
+        >"$work/user.log" 2>&1 && cmake --build "$work/user" >>"$work/user.log" 2>&1 ||
+        fail "a project of Fortran: $(cat "$work/user.log")"
+    check_amalgam_user "$work/user/fortran_user"
     ;;
 readme)
     awk -v dir="$work" '

@@ -20,7 +20,6 @@ module amalgam
 
   ! Kind of offsets and sizes in bytes.
   integer, parameter, public :: AMALGAM_SIZE_KIND = c_int64_t
-
   ! Objects: null until a procedure has made them, and again when freed. A copy
   ! names the same object.
   type, bind(c), public :: amalgam_class
@@ -75,8 +74,8 @@ module amalgam
       AMALGAM_PROGRESS_CALLER = 1, AMALGAM_PROGRESS_ASSIST = 2, &
       AMALGAM_PROGRESS_THREAD = 3
 
-  ! A handler: runs once for each incoming call of its RPC, where C's handlers
-  ! run. `handle` may be copied, to answer after the handler has returned.
+  ! A handler: runs once for each incoming call of its RPC, where handlers of C
+  ! run. A copy of `handle` may answer after the handler has returned.
   abstract interface
     subroutine amalgam_handler(handle)
       import :: amalgam_handle

@@ -38,6 +38,9 @@ if has AMALGAM_MARGO 'ON' && has AMALGAM_ULT 'amalgam|argobots'; then
 fi
 has_thallium=no
 [ ! -f "$build/src/install/thallium.pc" ] || has_thallium=yes
+fortran= # the compiler, if the module was built
+[ ! -f "$build/fortran/amalgam.mod" ] ||
+    fortran=$(sed -n 's/^MPI_Fortran_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
 has_mpi=no
 ! grep -q '^AMALGAM_MPI:BOOL=ON' "$build/CMakeCache.txt" || has_mpi=yes
 
@@ -358,8 +361,7 @@ cmake)
     fi
     ;;
 fortran)
-    [ -d "$prefix/include/fortran" ] || exit 77
-    fortran=$(sed -n 's/^MPI_Fortran_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+    [ -n "$fortran" ] || exit 77
     (cd "$work" && CC="$fortran -Wall -Werror" by_pkgconfig \
         "$here/user_fortran/fortran_user.f90" "$work/fortran_user" amalgam-fortran)
     check_amalgam_user "$work/fortran_user"
@@ -371,11 +373,12 @@ fortran)
     ;;
 readme)
     awk -v dir="$work" '
-        /^```(c|cpp)$/ { file = dir "/example." substr($0, 4); next }
+        /^```(c|cpp|fortran)$/ { file = dir "/example." substr($0, 4); next }
         /^```/ { file = "" }
         file != "" { print >file }' "$here/../../README.md"
-    [ -s "$work/example.c" ] && [ -s "$work/example.cpp" ] ||
-        fail "README.md has no example in C, or none in C++"
+    [ -s "$work/example.c" ] && [ -s "$work/example.cpp" ] &&
+        [ -s "$work/example.fortran" ] ||
+        fail "README.md has no example in C, in C++, or in Fortran"
     [ $has_mpi = yes ] && [ $has_margo = yes ] || exit 77
     strict="-Wall -Wextra -Werror"
     CC="${CC:-cc} $strict" \
@@ -385,6 +388,12 @@ readme)
         CC="${CXX:-c++} -std=c++14 $strict" \
             by_pkgconfig "$work/example.cpp" "$work/example_cpp" amalgam
         programs="$programs $work/example_cpp"
+    fi
+    if [ -n "$fortran" ]; then
+        mv "$work/example.fortran" "$work/example.f90"
+        (cd "$work" && CC="$fortran $strict" \
+            by_pkgconfig example.f90 example_fortran amalgam-fortran)
+        programs="$programs $work/example_fortran"
     fi
     for program in $programs; do
         "$launch" -n 2 "$program" >"$work/example.out" 2>"$work/example.err" ||

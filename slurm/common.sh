@@ -117,11 +117,47 @@ mpi_kind() {
     esac
 }
 
-# Makes srun bind each task to its own cores, unless AMALGAM_SRUN_ARGS is set:
-# one core of each task stays idle for progress.
+# Makes srun bind each task to its own cores, unless AMALGAM_SRUN_ARGS is set: of
+# two cores, one stays idle for progress. Where Slurm counts hardware threads, -c 2
+# may be two threads of one core; then each task gets the CPUs of two cores.
 cores_bind() {
+    local each=${SLURM_CPUS_PER_TASK:-1} cpus sockets cores of_core own
     [[ ${AMALGAM_LAUNCHER:-srun} == *srun ]] || return 0
-    export AMALGAM_SRUN_ARGS=${AMALGAM_SRUN_ARGS:---cpu-bind=cores}
+    [ -z "${AMALGAM_SRUN_ARGS:-}" ] || return 0
+    export AMALGAM_SRUN_ARGS=--cpu-bind=cores
+    # The allocation of --hint=nomultithread has one thread of each core.
+    [ "${SLURM_THREADS_PER_CORE:-0}" != 1 ] || return 0
+    read -r cpus sockets cores < <(sinfo -h -n "${SLURM_JOB_NODELIST:-}" \
+        -o '%c %X %Y') || return 0
+    of_core=$((${cpus%+} / (${sockets%+} * ${cores%+})))
+    if [ "$each" -lt 2 ] || [ "$each" -gt "$of_core" ]; then
+        return 0
+    fi
+    own=${AMALGAM_TASKS_PER_NODE:-${SLURM_TASKS_PER_NODE:-1}}
+    cpus=${SLURM_JOB_CPUS_PER_NODE:-$cpus}
+    if [ $((2 * of_core * ${own%%[!0-9]*})) -le "${cpus%%[!0-9]*}" ]; then
+        say "a core has $of_core hardware threads, so -c $each is one core:" \
+            "each task gets two, by -c $((2 * of_core))"
+        AMALGAM_SRUN_ARGS+=" -c $((2 * of_core))"
+        # Else srun warns that the step asks for more than the job.
+        unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK
+    else
+        say "a core has $of_core hardware threads, so -c $each is one core, and" \
+            "a progress thread slows its task. For two cores each: fewer" \
+            "tasks a node, and sbatch -c $((2 * of_core))" >&2
+    fi
+}
+
+# Ends the script if "$1" is linked with Intel MPI, which reaches Slurm's process
+# manager only by a library that I_MPI_PMI_LIBRARY names.
+intel_check() {
+    local mpi
+    mpi=$(ldd "$1" 2>/dev/null | awk '$1 == "libmpi.so.12" { print $3 }')
+    [ -r "$mpi" ] && grep -q 'Intel(R) MPI Library' "$mpi" || return 0
+    [ -r "${I_MPI_PMI_LIBRARY:-}" ] || fail "$1 is linked with Intel MPI, and" \
+        "I_MPI_PMI_LIBRARY is \"${I_MPI_PMI_LIBRARY:-}\": each task would be a" \
+        "job of its own. Set it to Slurm's libpmi2.so (ldconfig -p names it), or" \
+        "set AMALGAM_LAUNCHER=mpiexec"
 }
 
 # Sets launch to the command that starts "$3" on $1 nodes with $2 tasks in all.
@@ -136,6 +172,7 @@ launch_make() {
         [[ " $kinds " == *[\ ,:]"$mpi"[\ ,]* ]] ||
             fail "srun has no --mpi=$mpi here; it says: $kinds." \
                 "AMALGAM_SRUN_MPI names another one"
+        intel_check "$3"
         launch+=("--mpi=$mpi" -N "$1" -n "$2" "--ntasks-per-node=$own")
     elif [[ $("${launch[0]}" --version 2>&1) == *[Oo]pen*[Mm][Pp][Ii]* ]]; then
         launch+=(-n "$2" --map-by "ppr:$own:node")

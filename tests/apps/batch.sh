@@ -54,6 +54,7 @@ if [ "$1" = --mpi=list ]; then
     exit 0
 fi
 if [ -n "${FAKE_SERVICE:-}" ]; then # a service, and the view of its clients
+    echo "service: $*, VNI ${AMALGAM_SLINGSHOT_VNI:-}"
     case $* in
     *service_server*)
         echo mine >"$AMALGAM_SERVICE_FILE"
@@ -69,6 +70,19 @@ if [ -n "${FAKE_SERVICE:-}" ]; then # a service, and the view of its clients
 fi
 echo "got: $*"
 echo "transport: $AMALGAM_TRANSPORT, of each: ${SRUN_CPUS_PER_TASK:-}"
+echo "compared: ${AMALGAM_BENCH_TRANSPORTS:-}, NIC: ${MPICH_OFI_NIC_POLICY:-}"
+END
+# CPUs, sockets, and cores of a socket of each node
+cat >"$work/bin/sinfo" <<'END'
+#!/bin/bash
+[ "$*" = "-h -n n[1-4] -o %c %X %Y" ] || exit 1
+echo "${FAKE_NODE:-64 2 32}"
+END
+# Intel MPI, if FAKE_INTEL names a library
+cat >"$work/bin/ldd" <<'END'
+#!/bin/bash
+[ -n "${FAKE_INTEL:-}" ] || exec /usr/bin/ldd "$@"
+echo "	libmpi.so.12 => $FAKE_INTEL (0x00007f0000000000)"
 END
 cat >"$work/bin/fake-mpirun" <<'END'
 #!/bin/bash
@@ -142,12 +156,94 @@ rm "$work/end"
 run 0 service "${service[@]}" FAKE_SERVICE="$work/end" FAKE_OTHER=theirs
 grep -q '^theirs$' "$work/address" || die "took the address of another service away"
 
+# One allocation: a step for the service, and one for all others of its tasks.
+rm "$work/end"
+run 0 service "${service[@]}" FAKE_SERVICE="$work/end" SLURM_NTASKS=5
+said '^service: --mpi=none --exact -N 1 -n 1 .*/service_server, VNI $'
+said '^service: --mpi=none --exact -n 4 .*/service_client 1000 --wait 60, VNI $'
+rm "$work/end"
+run 0 service "${service[@]}" FAKE_SERVICE="$work/end" SLURM_HET_SIZE=2 \
+    SLURM_NTASKS_HET_GROUP_1=3 AMALGAM_TRANSPORT=ofi+cxi
+said '^service: --mpi=none --het-group=0 -N 1 -n 1 .*/service_server, VNI 2$'
+said '^service: --mpi=none --het-group=1 -n 3 .*/service_client .*, VNI 2$'
+rm "$work/end"
+run 0 service "${service[@]}" FAKE_SERVICE="$work/end" AMALGAM_TRANSPORT=cxi \
+    AMALGAM_SLINGSHOT_VNI=1
+said '^service: .*/service_server, VNI 1$'
+
 run 0 cray "${job[@]}"
 said '^got: --mpi=cray_shasta .* --cpu-bind=cores .*/hello$'
 said '^transport: ofi+cxi, '
+# Cray MPICH ends where a rank has several NUMA nodes, so only bound ranks get NUMA.
+said 'NIC: NUMA$'
+for args in --cpu-bind=none --cpu-bind=verbose,none --cpu-bind=verbose -l; do
+    run 0 cray "${job[@]}" AMALGAM_SRUN_ARGS=$args
+    said "^got: .* $args .*/hello$"
+    said 'NIC: $'
+done
+run 0 cray "${job[@]}" AMALGAM_SRUN_ARGS="-l --cpu-bind=rank_ldom --nodelist=none"
+said 'NIC: NUMA$'
+run 0 cray "${job[@]}" AMALGAM_LAUNCHER=fake-mpirun
+said '^got: -n 8 .*/hello$'
+! grep -q '^got: .*--cpu-bind' "$work/log" || die "words of srun for mpirun"
+
+# Two cores for each task: of one hardware thread, of two, of four.
+allocation=(SLURM_CPUS_PER_TASK=2 "SLURM_TASKS_PER_NODE=2(x4)")
+for script in cray infiniband; do
+    run 0 $script "${job[@]}" "${allocation[@]}" "SLURM_JOB_CPUS_PER_NODE=64(x4)"
+    said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+    said '^transport: .*, of each: 2$'
+    run 0 $script "${job[@]}" "${allocation[@]}" FAKE_NODE="128 2 32" \
+        "SLURM_JOB_CPUS_PER_NODE=128(x4)"
+    said 'a core has 2 hardware threads, so -c 2 is one core: each task gets two'
+    said '^got: .* --cpu-bind=cores -c 4 [^ ]*/hello$'
+    said '^transport: .*, of each: $'
+done
+run 0 cray "${job[@]}" "${allocation[@]}" FAKE_NODE="16+ 1+ 4+" \
+    "SLURM_JOB_CPUS_PER_NODE=16(x4)"
+said '^got: .* --cpu-bind=cores -c 8 '
+# No room for two cores each; then with room, as fewer tasks are started.
+run 0 cray "${job[@]}" "${allocation[@]}" FAKE_NODE="4 1 2" \
+    "SLURM_JOB_CPUS_PER_NODE=4(x4)"
+said 'so -c 2 is one core, and a progress thread slows its task.* sbatch -c 4$'
+said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+run 0 cray "${job[@]}" "${allocation[@]}" FAKE_NODE="4 1 2" \
+    "SLURM_JOB_CPUS_PER_NODE=4(x4)" AMALGAM_TASKS_PER_NODE=1
+said '^got: .* --cpu-bind=cores -c 4 '
+# What the user has chosen stays.
+smt=(FAKE_NODE="128 2 32" "SLURM_TASKS_PER_NODE=2(x4)"
+    "SLURM_JOB_CPUS_PER_NODE=128(x4)")
+for each in 1 3 4 8; do
+    run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=$each
+    said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+    said "^transport: .*, of each: $each$"
+done
+run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=2 SLURM_THREADS_PER_CORE=1
+said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=2 AMALGAM_SRUN_ARGS=-l
+said '^got: .*=2 -l [^ ]*/hello$'
+
+# Programs of Intel MPI need Slurm's library of PMI.
+echo 'Intel(R) MPI Library 2021.11 for Linux* OS' >"$work/libmpi.so.12"
+echo 'MPICH Version: 4.0.2' >"$work/libmpich.so.12"
+touch "$work/libpmi2.so"
+run 0 infiniband "${job[@]}" FAKE_INTEL="$work/libmpich.so.12"
+run 1 infiniband "${job[@]}" FAKE_INTEL="$work/libmpi.so.12"
+said '/hello is linked with Intel MPI, and I_MPI_PMI_LIBRARY is ""'
+run 1 run "${job[@]}" FAKE_INTEL="$work/libmpi.so.12" I_MPI_PMI_LIBRARY=/nowhere
+said 'I_MPI_PMI_LIBRARY is "/nowhere": each task would be a job of its own'
+run 0 run "${job[@]}" FAKE_INTEL="$work/libmpi.so.12" \
+    I_MPI_PMI_LIBRARY="$work/libpmi2.so"
+said '^got: --mpi=pmi2 '
+run 0 run "${job[@]}" FAKE_INTEL="$work/libmpi.so.12" AMALGAM_LAUNCHER=fake-mpirun
+
+# InfiniBand compares transports unless one is named.
+run 0 infiniband "${job[@]}"
+said '^compared: auto,mpi+rma,ofi+verbs, '
 run 0 infiniband "${job[@]}" AMALGAM_TRANSPORT=ofi+tcp
 said '^got: --mpi=pmi2 .* --cpu-bind=cores .*/hello$'
 said '^transport: ofi+tcp, '
+said '^compared: , '
 run 0 infiniband "${job[@]}" AMALGAM_LAUNCHER=fake-mpirun
 said '^got: .* --map-by ppr:2:node .*/hello$'
 ! grep -q '^got: .*cpu-bind' "$work/log" || die "words of srun for mpirun"

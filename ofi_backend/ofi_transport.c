@@ -242,6 +242,12 @@ static hg_return_t enable_error(
     if (code == -FI_EADDRINUSE)
         remedy = "another program uses that port; name another one, or none to "
                  "get a free one";
+    if (code == -FI_ENOSPC || code == -FI_EDOMAIN)
+        remedy = "is the NIC's share of this job used up? Start fewer ranks on "
+                 "a node, or reserve more (Slurm's --network=depth=N)";
+    if (code == -FI_ENOSYS)
+        remedy = "over Slingshot, a job on one node needs a VNI (Slurm's "
+                 "--network=single_node_vni)";
     snprintf(what, sizeof(what), "opening ofi+%s at '%s'%s; %s",
         domain->facts.stack, how->info == NULL ? "" : how->info, key, remedy);
     return amg_ofi_error(code, what);
@@ -251,28 +257,22 @@ static hg_return_t enable_error(
 static int cq_make(struct amg_ofi_domain *domain, bool no_block)
 {
     struct fi_cq_attr attr = {
-        .size = CQ_LEN,
-        .format = FI_CQ_FORMAT_DATA,
-        .wait_obj = no_block ? FI_WAIT_NONE : FI_WAIT_FD,
-    };
-    int code = 0;
+        .size = CQ_LEN, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD};
+    const struct amg_ofi_call *call = amg_ofi_call;
 
-    domain->wait.fd = -1;
-    code = amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
-    if (code == 0 && !no_block &&
-        amg_ofi_call->cq_wait_fd(domain->fi.cq, &domain->wait.fd) == 0) {
-        domain->facts.can_sleep = true;
-        return 0;
+    if (!no_block &&
+        call->cq_open(domain->fi.domain, &attr, &domain->fi.cq) == 0) {
+        domain->facts.can_sleep =
+            call->cq_wait_fd(domain->fi.cq, &domain->wait.fd) == 0;
+        if (domain->facts.can_sleep)
+            return 0;
+        /* The provider has no descriptor, and reports that only now. */
+        (void)call->close(&domain->fi.cq->fid);
     }
     domain->wait.fd = -1;
-    if (code == 0 && no_block)
-        return 0;
-    /* The provider has no descriptor, and may report that only now. */
-    if (code == 0)
-        (void)amg_ofi_call->close(&domain->fi.cq->fid);
     domain->fi.cq = NULL;
     attr.wait_obj = FI_WAIT_NONE;
-    return amg_ofi_call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
+    return call->cq_open(domain->fi.domain, &attr, &domain->fi.cq);
 }
 
 static int fi_make(struct amg_ofi_domain *domain, bool no_block)

@@ -373,6 +373,52 @@ static void test_domain_at_a_port_in_use_is_refused(void **state)
     world_close(&world);
 }
 
+static int refusal; /* of the NIC */
+
+static int call_enable(struct fid_ep *ep)
+{
+    (void)ep;
+    return refusal;
+}
+
+static int call_domain(
+    struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain)
+{
+    (void)fabric;
+    (void)info;
+    (void)domain;
+    return refusal;
+}
+
+/* Slingshot: Slurm has reserved too few resources of the NIC. */
+static void test_domain_of_a_full_nic_names_the_remedy(void **state)
+{
+    const int codes[] = {-FI_ENOSPC, -FI_EDOMAIN};
+    struct world world;
+
+    (void)state;
+    fake_call.enable = call_enable;
+    for (unsigned i = 0; i < 2; i++) {
+        fake_log_clear();
+        refusal = codes[i];
+        assert_int_equal(world_try(&world, "127.0.0.1", false), HG_NA_ERROR);
+        assert_true(fake_has_logged("Slurm's --network=depth=N"));
+        assert_false(fake_has_logged("of this machine?"));
+    }
+}
+
+/* Slingshot: Slurm has given no VNI to a job on one node. */
+static void test_domain_without_a_vni_names_the_remedy(void **state)
+{
+    struct world world;
+
+    (void)state;
+    fake_call.domain = call_domain;
+    refusal = -FI_ENOSYS;
+    assert_int_equal(world_try(&world, "127.0.0.1", false), HG_OPNOTSUPPORTED);
+    assert_true(fake_has_logged("Slurm's --network=single_node_vni"));
+}
+
 static void test_domain_without_memory_logs_it(void **state)
 {
     struct world world;
@@ -476,6 +522,8 @@ int main(void)
         UNIT_TEST(test_domain_at_ipv6),
         UNIT_TEST(test_domain_at_no_address_is_refused),
         UNIT_TEST(test_domain_at_a_port_in_use_is_refused),
+        UNIT_TEST(test_domain_of_a_full_nic_names_the_remedy),
+        UNIT_TEST(test_domain_without_a_vni_names_the_remedy),
         UNIT_TEST(test_domain_without_memory_logs_it),
         UNIT_TEST(test_domain_at_a_foreign_address_is_refused),
         UNIT_TEST(test_block_to_send_from_is_registered_with_own_pages),

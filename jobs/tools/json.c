@@ -388,10 +388,21 @@ static void put_limit(struct doc *doc, struct json_object *object,
 
 static void put_limits(struct doc *doc, struct json_object *root)
 {
+    const struct limits *limits = &doc->report->limits;
     struct json_object *one = put_object(doc, root, "limits");
+    char lines[LIMITS_ADVICE_MAX][LIMITS_TEXT_CAP];
+    unsigned count = limits_advise(limits, lines);
+    struct json_object *array = NULL;
 
-    put_limit(doc, one, "locked_bytes", doc->report->locked_limit);
-    put_limit(doc, one, "descriptors", doc->report->files_limit);
+    put_limit(doc, one, "locked_bytes", limits->locked);
+    put_number(doc, one, "locked_now_bytes", limits->locked_now);
+    put_bool(doc, one, "is_locking", limits->is_locking);
+    put_limit(doc, one, "descriptors", limits->files);
+    put_number(doc, one, "descriptors_open", limits->files_open);
+    put_number(doc, one, "descriptors_needed", limits->files_need);
+    array = put_array(doc, one, "too_small");
+    for (unsigned i = 0; i < count; i++)
+        add(doc, array, json_object_new_string(lines[i]));
 }
 
 bool json_is_there(void)

@@ -108,6 +108,26 @@ static void nodes_learn(struct report *report)
     MPI_Comm_free(&firsts);
 }
 
+/* Rank 0 gets the lowest limits, and the most that any rank uses. */
+static void limits_learn(struct report *report)
+{
+    struct limits *limits = &report->limits;
+    const uint64_t own[] = {limits->locked, limits->files};
+    const uint64_t own_used[] = {limits->locked_now, limits->files_open};
+    uint64_t lowest[2];
+    uint64_t used[2];
+
+    MPI_Reduce(own, lowest, 2, MPI_UINT64_T, MPI_MIN, 0, MPI_COMM_WORLD);
+    MPI_Reduce(own_used, used, 2, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (report->rank != 0)
+        return;
+    limits->locked = lowest[0];
+    limits->files = lowest[1];
+    limits->locked_now = used[0];
+    limits->files_open = used[1];
+    limits->is_locking = used[0] > 0;
+}
+
 bool ranks_learn(struct report *report)
 {
     int level = 0;
@@ -120,6 +140,7 @@ bool ranks_learn(struct report *report)
     MPI_Query_thread(&level);
     report->thread_level = level_name(level);
     library_learn(report);
+    limits_learn(report);
     nodes_learn(report);
     return report->rank != 0 || report->nodes != NULL;
 }

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include "base/log.h"
@@ -173,14 +172,6 @@ static void providers_learn(struct report *report)
     }
 }
 
-static uint64_t limit_learn(int resource)
-{
-    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
-
-    (void)getrlimit(resource, &limit);
-    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
-}
-
 static void shm_learn(struct report *report)
 {
     struct statvfs status;
@@ -193,12 +184,44 @@ static void shm_learn(struct report *report)
     report->shm_free = (uint64_t)status.f_bavail * status.f_frsize;
 }
 
+/* What the class needs of the limits; after the providers and /dev/shm. */
+static void needs_learn(struct report *report)
+{
+    hg_class_t *cls = report->cls;
+    struct limits *limits = &report->limits;
+    const struct amg_shm_need *need = &report->need;
+    const struct limits_ask ask = {
+        .reach = cls->reach,
+        .address = report->address,
+        .ranks = (uint32_t)report->size,
+        .local = report->local_count,
+        .shares_memory = cls->domains[AMG_ROUTE_SHM] != NULL,
+    };
+    const char *provider = NULL;
+
+    for (unsigned i = 0; i < report->provider_count; i++) {
+        const struct amg_provider *facts = &report->providers[i].facts;
+
+        if (!limits_is_by(&ask, facts->init))
+            continue;
+        provider = facts->init;
+        if (strstr(facts->demands, "allocated pages") != NULL)
+            limits->is_locking = true;
+    }
+    limits_need_files(limits, &ask, provider);
+    limits->is_shm_known = report->shm_total > 0;
+    limits->shm_free = report->shm_free;
+    if (!ask.shares_memory)
+        return;
+    limits->shm_called = (need->called - need->opened) * ask.local;
+    limits->shm_most = (need->most - need->opened) * ask.local;
+}
+
 bool report_make(struct report *report, hg_class_t *cls, const char *transport)
 {
     *report = (struct report){.cls = cls, .transport = transport};
     amg_mem_stats_get(&report->memory);
-    report->locked_limit = limit_learn(RLIMIT_MEMLOCK);
-    report->files_limit = limit_learn(RLIMIT_NOFILE);
+    limits_read(&report->limits);
     if (!ranks_learn(report))
         return false;
     if (report->rank != 0)
@@ -209,6 +232,7 @@ bool report_make(struct report *report, hg_class_t *cls, const char *transport)
     address_learn(report);
     shm_learn(report);
     providers_learn(report);
+    needs_learn(report);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "affinity/policy.h"
 #include "shm/shm_transport.h"
 #include "transport/registry.h"
+#include "limits.h"
 
 enum {
     REPORT_TEXT_CAP = 512,
@@ -70,9 +71,7 @@ struct report {
     uint64_t shm_total;
     uint64_t shm_free;
 
-    /* Limits of rank 0; UINT64_MAX: none. */
-    uint64_t locked_limit; /* bytes; exposed memory is locked over verbs */
-    uint64_t files_limit;
+    struct limits limits;
 
     bool has_libfabric;
     char libfabric[2][REPORT_FIELD_CAP]; /* loaded, built with */

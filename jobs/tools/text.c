@@ -102,12 +102,32 @@ static void shm_print(const struct report *report)
     need_print("at most", need->most, report->local_count);
 }
 
-static void limit_print(const char *what, uint64_t limit, const char *end)
+static void limit_print(
+    const char *what, uint64_t limit, uint64_t used, const char *need)
 {
-    if (limit == UINT64_MAX)
-        printf("%s unlimited%s", what, end);
-    else
-        printf("%s %" PRIu64 "%s", what, limit, end);
+    char most[24] = "unlimited";
+
+    if (limit != UINT64_MAX)
+        snprintf(most, sizeof(most), "%" PRIu64, limit);
+    printf("      %-16s %12s %12" PRIu64 " %12s\n", what, most, used, need);
+}
+
+static void limits_print(const struct limits *limits)
+{
+    char lines[LIMITS_ADVICE_MAX][LIMITS_TEXT_CAP];
+    unsigned count = limits_advise(limits, lines);
+    char need[24];
+
+    printf(
+        "  limits               %12s %12s %12s\n", "limit", "in use", "needed");
+    limit_print("locked bytes", limits->locked, limits->locked_now,
+        limits->is_locking ? "all exposed" : "none");
+    snprintf(need, sizeof(need), "%" PRIu64, limits->files_need);
+    limit_print("descriptors", limits->files, limits->files_open, need);
+    for (unsigned i = 0; i < count; i++)
+        printf("  too small          %s\n", lines[i]);
+    if (count == 0)
+        puts("  too small          nothing");
 }
 
 static void provider_print(const struct amg_provider *provider)
@@ -145,9 +165,7 @@ void text_class(const struct report *report, const struct map *map)
     class_print(report);
     ranks_print(report);
     shm_print(report);
-    limit_print("  limits             bytes of locked memory",
-        report->locked_limit, ", ");
-    limit_print("descriptors", report->files_limit, "\n");
+    limits_print(&report->limits);
     text_node(report, map);
     providers_print(report);
 }

@@ -29,7 +29,18 @@ static const struct field root_fields[] = {
     {"machine", json_type_object, false},
     {"placement", json_type_object, false},
     {"shared_memory", json_type_object, false},
+    {"limits", json_type_object, false},
     {"libfabric", json_type_object, true},
+    {NULL, json_type_null, false},
+};
+static const struct field limits_fields[] = {
+    {"locked_bytes", json_type_int, true},
+    {"locked_now_bytes", json_type_int, false},
+    {"is_locking", json_type_boolean, false},
+    {"descriptors", json_type_int, true},
+    {"descriptors_open", json_type_int, false},
+    {"descriptors_needed", json_type_int, false},
+    {"too_small", json_type_array, false},
     {NULL, json_type_null, false},
 };
 static const struct field variable_fields[] = {
@@ -241,6 +252,7 @@ static void all_fields_check(struct json_object *root)
     fields_check(get(root, "placement"), placement_fields, "the placement");
     ranks_check(get(get(root, "placement"), "ranks"));
     shm_check(get(root, "shared_memory"));
+    fields_check(get(root, "limits"), limits_fields, "the limits");
     if (get(root, "libfabric") != NULL)
         items_check(get(get(root, "libfabric"), "providers"), provider_fields,
             "a provider");
@@ -294,6 +306,25 @@ static void rank_agrees(const char *text, struct json_object *rank)
     line_check(text, line);
 }
 
+static void limits_agree(const char *text, struct json_object *limits)
+{
+    struct json_object *advice = get(limits, "too_small");
+    char line[LINE_CAP];
+
+    if (get(limits, "descriptors") != NULL) {
+        snprintf(line, sizeof(line), "descriptors      %12" PRId64 " ",
+            number_of(limits, "descriptors"));
+        line_check(text, line);
+    }
+    if (json_object_array_length(advice) == 0)
+        line_check(text, "too small          nothing");
+    for (size_t i = 0; i < json_object_array_length(advice); i++) {
+        snprintf(line, sizeof(line), "too small          %s",
+            json_object_get_string(json_object_array_get_idx(advice, i)));
+        line_check(text, line);
+    }
+}
+
 static void text_agrees(const char *text, struct json_object *root)
 {
     struct json_object *cls = get(root, "class");
@@ -317,6 +348,7 @@ static void text_agrees(const char *text, struct json_object *root)
         number_of(get(shm, "rank"), "called_bytes"),
         number_of(get(shm, "node"), "called_bytes"));
     line_check(text, line);
+    limits_agree(text, get(root, "limits"));
     snprintf(line, sizeof(line), "%zu hardware thread",
         json_object_array_length(get(machine, "pus")));
     if (strstr(text, line) == NULL)

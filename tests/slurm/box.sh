@@ -53,6 +53,7 @@ refused 2 "'start' is no command" start
 refused 2 "up 0: no number of nodes" -d "$dir" up 0
 refused 2 "up many: no number of nodes" -d "$dir" up many
 refused 2 "-c needs a number" -d "$dir" up 2 -c
+refused 2 "-t needs a number" -d "$dir" up 2 -t none
 refused 1 "there is no process 999999999" -d "$dir" up 1 -w 999999999
 refused 1 "too long for a socket" -d "/tmp/$(printf '%0120d' 0)" up 1
 refused 1 "there is no box up" -d "$dir" run true
@@ -66,6 +67,26 @@ refused 0 "there is no box" -d "$parent" down
 touch "$parent/of-somebody"
 refused 1 "is no box, and not empty" -d "$parent" up 1
 [ ! -e "$dir" ] || fail "what was refused made $dir"
+
+# Daemons of newer versions get a file that lets them do without cgroups; here they
+# keep that file, and end.
+mkdir "$parent/bin"
+cat >"$parent/bin/slurmctld" <<'END'
+#!/bin/bash
+[ "$1" != -V ] || { echo "slurm $FAKE_VERSION"; exit 0; }
+cp "${SLURM_CONF%/*}/cgroup.conf" "$FAKE_SEEN"
+exit 1
+END
+cp "$parent/bin/slurmctld" "$parent/bin/slurmd"
+cp "$parent/bin/slurmctld" "$parent/bin/sinfo" # which would wait for an answer
+chmod +x "$parent"/bin/*
+for version in 22.05.8 23.02.7 24.11.5; do
+    export FAKE_VERSION=$version FAKE_SEEN=$parent/cgroup.$version
+    PATH=$parent/bin:$PATH refused 1 "Slurm did not come up" -d "$dir" up 1
+done
+[ "$(cd "$parent" && grep -x CgroupPlugin=disabled cgroup.*)" = \
+    "cgroup.23.02.7:CgroupPlugin=disabled
+cgroup.24.11.5:CgroupPlugin=disabled" ] || fail "versions without cgroups"
 
 "$box" -d "$dir" up 1 -w $$ || fail "the first box does not come up"
 "$box" -d "$dir" run timeout 60 srun -n1 test -e "$dir/nodes" ||

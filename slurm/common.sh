@@ -125,8 +125,8 @@ cores_bind() {
     [[ ${AMALGAM_LAUNCHER:-srun} == *srun ]] || return 0
     [ -z "${AMALGAM_SRUN_ARGS:-}" ] || return 0
     export AMALGAM_SRUN_ARGS=--cpu-bind=cores
-    # The allocation of --hint=nomultithread has one thread of each core.
-    [ "${SLURM_THREADS_PER_CORE:-0}" != 1 ] || return 0
+    # By sbatch --hint, or --threads-per-core, the user has chosen.
+    [ -z "${SLURM_HINT:-}${SLURM_THREADS_PER_CORE:-}" ] || return 0
     read -r cpus sockets cores < <(sinfo -h -n "${SLURM_JOB_NODELIST:-}" \
         -o '%c %X %Y') || return 0
     of_core=$((${cpus%+} / (${sockets%+} * ${cores%+})))

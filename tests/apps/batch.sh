@@ -218,8 +218,10 @@ for each in 1 3 4 8; do
     said '^got: .* --cpu-bind=cores [^ ]*/hello$'
     said "^transport: .*, of each: $each$"
 done
-run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=2 SLURM_THREADS_PER_CORE=1
-said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+for chosen in SLURM_THREADS_PER_CORE=1 SLURM_HINT=multithread; do
+    run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=2 $chosen
+    said '^got: .* --cpu-bind=cores [^ ]*/hello$'
+done
 run 0 cray "${job[@]}" "${smt[@]}" SLURM_CPUS_PER_TASK=2 AMALGAM_SRUN_ARGS=-l
 said '^got: .*=2 -l [^ ]*/hello$'
 

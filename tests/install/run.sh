@@ -398,7 +398,7 @@ readme)
     for program in $programs; do
         "$launch" -n 2 "$program" >"$work/example.out" 2>"$work/example.err" ||
             fail "${program##*/} of README.md returned $?"
-        ! grep -E '^(amalgam: |\[(warning|error|critical)\])' \
+        ! grep -E '^(amalgam[: ]|\[(warning|error|critical)\])' \
             "$work/example.err" || fail "the library had complaints"
         printf '40 + 2 = 42, says rank 0\n' | cmp - "$work/example.out" ||
             fail "${program##*/} of README.md printed:" \

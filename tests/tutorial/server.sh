@@ -33,5 +33,5 @@ code=0
 wait "$pid" || code=$?
 [ "$code" = 0 ] || fail "the server: exit code $code"
 ! read -r rest <&3 || fail "the server said more: $rest"
-! grep -hE '^(amalgam: |\[(warning|error|critical)\])' "$work"/*.err ||
+! grep -hE '^(amalgam[: ]|\[(warning|error|critical)\])' "$work"/*.err ||
     fail "the library had complaints"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Puts the section EXAMPLES into pages of functions:
-# awk -v pages=FOLDER -f examples.awk NAME.c..., each for the page NAME.3.
+# awk -v pages=FOLDER -f examples.awk NAME.c..., each for the page NAME.3, or for
+# the pages that a last line of its first comment names ("Pages: NAME NAME").
 #
 # The first comment of NAME.c is the text before the example; the example follows.
 
@@ -17,11 +18,16 @@ function insert(name,    page, text, line) {
     close(page)
 }
 
+function insert_all(    part, n, i) {
+    n = split(names, part, " ")
+    for (i = 1; i <= n; i++)
+        insert(part[i])
+}
+
 FNR == 1 {
-    if (name != "")
-        insert(name)
-    name = FILENAME
-    gsub(/.*\/|\.c$/, "", name)
+    insert_all()
+    names = FILENAME
+    gsub(/.*\/|\.c$/, "", names)
     sentence = code = ""
     in_code = 0
 }
@@ -33,7 +39,13 @@ FNR == 1 {
 in_sentence {
     line = $0
     in_sentence = line !~ /\*\/$/
-    gsub(/^(\/\*| \*) | ?\*\/$/, "", line)
+    gsub(/^(\/\*| \*) ?| ?\*\/$/, "", line)
+    if (sub(/^Pages: /, "", line)) {
+        names = line
+        next
+    }
+    if (line == "")
+        next
     gsub(/\. /, ".\n", line)
     sentence = sentence (sentence == "" ? "" : "\n") line
     next
@@ -47,7 +59,4 @@ in_sentence {
     code = code (/^[.']/ ? "\\&" : "") $0 "\n"
 }
 
-END {
-    if (name != "")
-        insert(name)
-}
+END { insert_all() }

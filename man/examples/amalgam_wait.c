@@ -3,7 +3,7 @@
  * that have not begun it. MPI_Allreduce would let them wait. */
 #include <amalgam.h>
 
-hg_return_t sum(hg_class_t *hg_class, double *value)
+hg_return_t sum_of_ranks(hg_class_t *hg_class, double *value)
 {
     MPI_Request request;
     hg_return_t ret = HG_TIMEOUT;

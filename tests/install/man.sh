@@ -79,16 +79,67 @@ check_functions() {
     done
 }
 
-# The functions that programs begin with have examples, which compile.
+# example_pages FILE: the pages that show the example.
+example_pages() {
+    sed -n 's/^ \* Pages: \(.*\) \*\/$/\1/p' "$1" | grep . ||
+        basename "$1" .c
+}
+
+# runs NAME COMMAND...: a program made of examples ends with exit code 0.
+runs() {
+    local name=$1
+    shift
+    timeout 100 "$@" >"$work/$name.out" 2>&1 ||
+        complain "the examples, by $name, returned $?: $(cat "$work/$name.out")"
+}
+
+# links NAME MODULE FILE...: builds it of the files.
+links() {
+    local name=$1 module=$2 flags
+    shift 2
+    read -ra flags <<<"$(pkg-config --cflags --libs "$module")"
+    "${CC:-cc}" -Wall -Wextra -Werror -o "$work/$name" "$@" "${flags[@]}" \
+        "-Wl,-rpath,$(pkg-config --variable=libdir "$module")" || {
+        complain "the examples, as $name, do not link"
+        return 1
+    }
+}
+
+# The functions that programs begin with have examples, which compile and run.
 check_examples() {
-    local example page
-    for example in "$here"/../../man/examples/*.c; do
-        page=$man/man3/$(basename "$example" .c).3
+    local example page pages count=0 of=$here/../../man/examples
+    local launch=$here/../processes/launch by=$here/examples
+    for example in "$of"/*.c; do
         [ $module = amalgam ] || [[ $example != */amalgam_* ]] || continue
-        grep -qx '\.Sh EXAMPLES' "$page" && grep -q '^}' "$page" ||
-            complain "no example in $page"
+        [ -f "$folder/margo.h" ] || [[ $example != *margo_* ]] || continue
+        read -ra pages <<<"$(example_pages "$example")"
+        for page in "${pages[@]}"; do
+            count=$((count + 1))
+            page=$man/man3/$page.3
+            grep -qx '\.Sh EXAMPLES' "$page" && grep -q '^}' "$page" ||
+                complain "no example in $page"
+        done
         "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only \
             "${cflags[@]}" "$example" || complain "$example does not compile"
+    done
+    [ $count -ge 17 ] || complain "only $count pages have an example"
+
+    ! links mercury mercury "$by/mercury.c" "$of"/HG_*.c ||
+        runs mercury "$work/mercury" "$work/address"
+    if [ -f "$folder/margo.h" ]; then
+        ! links margo margo "$by/margo.c" "$of"/margo_*.c ||
+            runs margo "$work/margo"
+    fi
+    [ $module = amalgam ] || return 0
+    ! links job amalgam "$by/job.c" "$of"/HG_{Get_input,Register_name,Trigger}.c \
+        "$of"/amalgam_{addr_rank,finalize,forward_group,quiesce,wait}.c || {
+        runs job "$launch" -n 3 "$work/job"
+        grep -qx 'all ranks allow steps of up to 98' "$work/job.out" ||
+            complain "amalgam_forward_group: $(cat "$work/job.out")"
+    }
+    for example in "$of"/amalgam_{init,margo_init}.c; do
+        [ -f "$folder/margo.h" ] || [[ $example != *margo_* ]] || continue
+        ! links alone amalgam "$example" || runs alone "$launch" -n 2 "$work/alone"
     done
 }
 

@@ -35,7 +35,7 @@ extern "C" {
  *
  * @param handle     [in]  with address and id, and not in flight
  * @param callback   [in]  may be NULL
- * @param arg        [in]
+ * @param arg        [in]  passed to the callback
  * @param in_struct  [in]  NULL: no input is encoded
  * Owns:      `in_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran. Memory of bulk handles in `in_struct`
@@ -72,7 +72,7 @@ HG_PUBLIC hg_return_t HG_Forward(
  * @param handle      [in]  as the RPC's callback received it; not answered yet;
  *                          the program may have destroyed it
  * @param callback    [in]  runs when the answer was sent; may be NULL
- * @param arg         [in]
+ * @param arg         [in]  passed to the callback
  * @param out_struct  [in]  NULL: no output is encoded
  * Owns:      `out_struct` may be reused when the call returns; `arg` must live
  *            until the callback ran. The caller still destroys the handle.
@@ -106,7 +106,8 @@ HG_PUBLIC hg_return_t HG_Respond(
  * ends the wait for an origin that does not pull a long answer; HG_Cancel()
  * does not affect a call that is not answered yet.
  *
- * @param handle  [in]
+ * @param handle  [in]  the call at its origin, or the answered request at its
+ *                      target
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG   handle is NULL
  *            HG_OPNOTSUPPORTED this process calls itself

@@ -19,9 +19,9 @@ extern "C" {
  *
  * The address is found at once; the callback runs in a later HG_Trigger().
  *
- * @param context   [in]
+ * @param context   [in]   of HG_Context_create() or HG_Context_create_id()
  * @param callback  [in]   gets the address in `info.lookup.addr`
- * @param arg       [in]
+ * @param arg       [in]   passed to the callback
  * @param name      [in]   as HG_Addr_to_string() wrote it
  * @param op_id     [out]  set to HG_OP_ID_NULL; may be HG_OP_ID_IGNORE
  * Owns:      `arg` must live until the callback ran. The callback owns the
@@ -44,9 +44,9 @@ HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t *context, hg_cb_t callback,
  *
  * Sends nothing. Over shared memory, checks that the named process exists.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
  * @param name      [in]   as HG_Addr_to_string() wrote it
- * @param addr      [out]
+ * @param addr      [out]  the address
  * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG   an argument is NULL, or the string is no address
  *            HG_PROTONOSUPPORT the string names another transport
@@ -63,7 +63,7 @@ HG_PUBLIC hg_return_t HG_Addr_lookup2(
 /**
  * Free an address.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param addr      [in]  HG_ADDR_NULL is allowed
  * Owns:      the caller's reference to the address is consumed.
  * Errors:    HG_INVALID_ARG hg_class is NULL, or the address is of another
@@ -78,7 +78,7 @@ HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t *hg_class, hg_addr_t addr);
  * Declare a peer dead, so that its cached state may be freed: a hint, which all
  * transports of this library ignore.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param addr      [in]  the caller still frees it
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
@@ -91,8 +91,8 @@ HG_PUBLIC hg_return_t HG_Addr_set_remove(hg_class_t *hg_class, hg_addr_t addr);
 /**
  * Get the address of this process, even if the class does not listen.
  *
- * @param hg_class  [in]
- * @param addr      [out]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param addr      [out]  the address of this process
  * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOMEM       no memory
@@ -105,9 +105,9 @@ HG_PUBLIC hg_return_t HG_Addr_self(hg_class_t *hg_class, hg_addr_t *addr);
 /**
  * Take another reference to an address, for instance to a borrowed address.
  *
- * @param hg_class  [in]
- * @param addr      [in]
- * @param new_addr  [out]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param addr      [in]   the address to refer to
+ * @param new_addr  [out]  the same address, with a reference of its own
  * Owns:      the caller owns the result; HG_Addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the address is of another
  *                           class
@@ -122,9 +122,9 @@ HG_PUBLIC hg_return_t HG_Addr_dup(
 /**
  * Tell whether two addresses name the same process.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param addr1     [in]  HG_ADDR_NULL equals only HG_ADDR_NULL
- * @param addr2     [in]
+ * @param addr2     [in]  the address to compare with
  * Owns:      nothing changes hands.
  * Errors:    HG_FALSE: hg_class is NULL.
  * Threads:   any thread; never blocks.
@@ -138,11 +138,11 @@ HG_PUBLIC uint8_t HG_Addr_cmp(
  * Write an address as a string, which HG_Addr_lookup2() reads in any process
  * that can reach the owner of the address.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param buf       [out]     NULL: only the size is wanted
  * @param buf_size  [in,out]  bytes given; becomes the bytes needed, NUL
  *                            counted, even if too few bytes were given
- * @param addr      [in]
+ * @param addr      [in]  the address to write
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class, buf_size or addr is NULL, or the
  *                           address is of another class

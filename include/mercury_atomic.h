@@ -48,8 +48,8 @@ static HG_UTIL_INLINE void hg_atomic_fence(void)
 /**
  * Give an atomic variable its first value; not atomic.
  *
- * @param ptr    [out]
- * @param value  [in]
+ * @param ptr    [out]  the variable to initialise
+ * @param value  [in]   the new value
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   one thread, before others use the variable.
@@ -66,8 +66,8 @@ static HG_UTIL_INLINE void hg_atomic_init32(
  * Write an atomic variable; a thread that reads it sees all earlier writes of
  * the caller.
  *
- * @param ptr    [out]
- * @param value  [in]
+ * @param ptr    [out]  the atomic variable
+ * @param value  [in]   the new value
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -84,7 +84,7 @@ static HG_UTIL_INLINE void hg_atomic_set32(
 /**
  * Read an atomic variable.
  *
- * @param ptr  [in]
+ * @param ptr  [in]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -100,7 +100,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_get32(hg_atomic_int32_t *ptr)
 /**
  * Add one to an atomic variable; returns the new value.
  *
- * @param ptr  [in,out]
+ * @param ptr  [in,out]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -117,7 +117,7 @@ static HG_UTIL_INLINE int32_t hg_atomic_incr32(hg_atomic_int32_t *ptr)
 /**
  * Subtract one from an atomic variable; returns the new value.
  *
- * @param ptr  [in,out]
+ * @param ptr  [in,out]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -134,8 +134,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_decr32(hg_atomic_int32_t *ptr)
 /**
  * Set the bits of `value` in an atomic variable; returns the value from before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by OR
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -153,8 +153,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_or32(
  * Invert the bits of `value` in an atomic variable; returns the value from
  * before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by XOR
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -172,8 +172,8 @@ static HG_UTIL_INLINE int32_t hg_atomic_xor32(
  * Keep the bits of `value` in an atomic variable, and clear all others; returns
  * the value from before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by AND
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -191,9 +191,9 @@ static HG_UTIL_INLINE int32_t hg_atomic_and32(
  * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
  * true if it was written.
  *
- * @param ptr            [in,out]
- * @param compare_value  [in]
- * @param swap_value     [in]
+ * @param ptr            [in,out]  the atomic variable
+ * @param compare_value  [in]  the value that the variable must hold
+ * @param swap_value     [in]  the value to write
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -211,8 +211,8 @@ static HG_UTIL_INLINE bool hg_atomic_cas32(
 /**
  * Give an atomic variable its first value; not atomic.
  *
- * @param ptr    [out]
- * @param value  [in]
+ * @param ptr    [out]  the variable to initialise
+ * @param value  [in]   the new value
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   one thread, before others use the variable.
@@ -229,8 +229,8 @@ static HG_UTIL_INLINE void hg_atomic_init64(
  * Write an atomic variable; a thread that reads it sees all earlier writes of
  * the caller.
  *
- * @param ptr    [out]
- * @param value  [in]
+ * @param ptr    [out]  the atomic variable
+ * @param value  [in]   the new value
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -247,7 +247,7 @@ static HG_UTIL_INLINE void hg_atomic_set64(
 /**
  * Read an atomic variable.
  *
- * @param ptr  [in]
+ * @param ptr  [in]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -263,7 +263,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_get64(hg_atomic_int64_t *ptr)
 /**
  * Add one to an atomic variable; returns the new value.
  *
- * @param ptr  [in,out]
+ * @param ptr  [in,out]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -280,7 +280,7 @@ static HG_UTIL_INLINE int64_t hg_atomic_incr64(hg_atomic_int64_t *ptr)
 /**
  * Subtract one from an atomic variable; returns the new value.
  *
- * @param ptr  [in,out]
+ * @param ptr  [in,out]  the atomic variable
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -297,8 +297,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_decr64(hg_atomic_int64_t *ptr)
 /**
  * Set the bits of `value` in an atomic variable; returns the value from before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by OR
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -316,8 +316,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_or64(
  * Invert the bits of `value` in an atomic variable; returns the value from
  * before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by XOR
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -335,8 +335,8 @@ static HG_UTIL_INLINE int64_t hg_atomic_xor64(
  * Keep the bits of `value` in an atomic variable, and clear all others; returns
  * the value from before.
  *
- * @param ptr    [in,out]
- * @param value  [in]
+ * @param ptr    [in,out]  the atomic variable
+ * @param value  [in]  the bits to combine by AND
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -354,9 +354,9 @@ static HG_UTIL_INLINE int64_t hg_atomic_and64(
  * Write `swap_value` to an atomic variable if it holds `compare_value`; returns
  * true if it was written.
  *
- * @param ptr            [in,out]
- * @param compare_value  [in]
- * @param swap_value     [in]
+ * @param ptr            [in,out]  the atomic variable
+ * @param compare_value  [in]  the value that the variable must hold
+ * @param swap_value     [in]  the value to write
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.

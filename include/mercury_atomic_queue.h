@@ -65,7 +65,7 @@ HG_UTIL_PUBLIC void hg_atomic_queue_free(struct hg_atomic_queue *queue);
 /**
  * Append an entry to a queue.
  *
- * @param queue  [in]
+ * @param queue  [in]  of hg_atomic_queue_alloc()
  * @param entry  [in]  not NULL: a pop from an empty queue returns NULL
  * Owns:      the thread that pops the entry owns it.
  * Errors:    HG_UTIL_FAIL the queue is full
@@ -97,7 +97,7 @@ static HG_UTIL_INLINE int hg_atomic_queue_push(
 /**
  * Pop the first entry of a queue, also while other threads pop.
  *
- * @param queue  [in]
+ * @param queue  [in]  of hg_atomic_queue_alloc()
  * Owns:      the entry is the caller's.
  * Errors:    NULL: the queue is empty.
  * Threads:   any thread; never blocks.
@@ -129,7 +129,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_mc(
 /**
  * Pop the first entry of a queue, as its only consumer.
  *
- * @param queue  [in]
+ * @param queue  [in]  of hg_atomic_queue_alloc()
  * Owns:      the entry is the caller's.
  * Errors:    NULL: the queue is empty.
  * Threads:   one thread at a time; never blocks.
@@ -154,7 +154,7 @@ static HG_UTIL_INLINE void *hg_atomic_queue_pop_sc(
 /**
  * Get the number of entries in a queue; approximate while other threads use it.
  *
- * @param queue  [in]
+ * @param queue  [in]  of hg_atomic_queue_alloc()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -174,7 +174,7 @@ static HG_UTIL_INLINE unsigned int hg_atomic_queue_count(
 /**
  * Tell whether a queue is empty; approximate while other threads use it.
  *
- * @param queue  [in]
+ * @param queue  [in]  of hg_atomic_queue_alloc()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.

@@ -29,12 +29,12 @@ typedef hg_cb_t hg_bulk_cb_t;
 /**
  * Expose memory.
  *
- * @param hg_class   [in]
+ * @param hg_class   [in]   of HG_Init() or its forms, or amalgam_init()
  * @param count      [in]   number of segments, at least 1
  * @param buf_ptrs   [in]   addresses; NULL: the library allocates the segments
  * @param buf_sizes  [in]   bytes of each segment; 0 is allowed
  * @param flags      [in]   HG_BULK_READ_ONLY, _WRITE_ONLY or _READWRITE
- * @param handle     [out]
+ * @param handle     [out]  the new bulk handle
  * Owns:      the caller owns the result; HG_Bulk_free() frees it. The lists may
  *            be reused when the call returns; the memory stays the caller's and
  *            must live until HG_Bulk_free() succeeded. Memory that the library
@@ -56,13 +56,13 @@ HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t *hg_class, uint32_t count,
 /**
  * Expose memory with attributes: HG_Bulk_create() with options.
  *
- * @param hg_class   [in]   as for HG_Bulk_create(), like the next four
- * @param count      [in]
- * @param buf_ptrs   [in]
- * @param buf_sizes  [in]
- * @param flags      [in]
+ * @param hg_class   [in]   as for HG_Bulk_create()
+ * @param count      [in]   as for HG_Bulk_create()
+ * @param buf_ptrs   [in]   as for HG_Bulk_create()
+ * @param buf_sizes  [in]   as for HG_Bulk_create()
+ * @param flags      [in]   as for HG_Bulk_create()
  * @param attrs      [in]   the kind of memory
- * @param handle     [out]
+ * @param handle     [out]  the new bulk handle
  * Owns:      as HG_Bulk_create().
  * Errors:    as HG_Bulk_create(), and
  *            HG_INVALID_ARG   attrs is NULL
@@ -100,7 +100,7 @@ HG_PUBLIC hg_return_t HG_Bulk_free(hg_bulk_t handle);
  * Take another reference to a handle, for instance to a handle that is decoded
  * from an input and must outlive HG_Free_input().
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle of any kind
  * Owns:      the caller owns the new reference; HG_Bulk_free() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
@@ -128,7 +128,7 @@ HG_PUBLIC hg_return_t HG_Bulk_bind(hg_bulk_t handle, hg_context_t *context);
 /**
  * Get the address of a bound handle; HG_ADDR_NULL if the handle is not bound.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle, bound or not
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives HG_ADDR_NULL.
  * Threads:   any thread; never blocks.
@@ -140,7 +140,7 @@ HG_PUBLIC hg_addr_t HG_Bulk_get_addr(hg_bulk_t handle);
 /**
  * Get the context id of a bound handle; 0 if the handle is not bound.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle, bound or not
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -152,7 +152,7 @@ HG_PUBLIC uint8_t HG_Bulk_get_context_id(hg_bulk_t handle);
 /**
  * Get the local memory of a range of a handle.
  *
- * @param handle        [in]
+ * @param handle        [in]   a bulk handle of memory of this process
  * @param offset        [in]   bytes from the start of the handle
  * @param size          [in]   bytes wanted
  * @param flags         [in]   the intended access; not read
@@ -177,7 +177,7 @@ HG_PUBLIC hg_return_t HG_Bulk_access(hg_bulk_t handle, hg_size_t offset,
 /**
  * Get the total number of bytes of all segments.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle of any process
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -189,7 +189,7 @@ HG_PUBLIC hg_size_t HG_Bulk_get_size(hg_bulk_t handle);
 /**
  * Get the number of segments.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle of any process
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -202,7 +202,7 @@ HG_PUBLIC uint32_t HG_Bulk_get_segment_count(hg_bulk_t handle);
  * Get the accesses that peers may make: HG_BULK_READ_ONLY, _WRITE_ONLY or
  * _READWRITE.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle of any process
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -214,7 +214,7 @@ HG_PUBLIC uint8_t HG_Bulk_get_flags(hg_bulk_t handle);
 /**
  * Get the number of bytes that HG_Bulk_serialize() would write.
  *
- * @param handle  [in]
+ * @param handle  [in]  a bulk handle of any process
  * @param flags   [in]  as for HG_Bulk_serialize()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
@@ -228,11 +228,11 @@ HG_PUBLIC hg_size_t HG_Bulk_get_serialize_size(
 /**
  * Serialize a handle, for a program that sends the bytes itself.
  *
- * @param buf       [out]
+ * @param buf       [out]  room for the bytes
  * @param buf_size  [in]  size of `buf` in bytes
  * @param flags     [in]  HG_BULK_EAGER: with the data, if peers may only read
  *                        them; HG_BULK_SM: no effect; 0
- * @param handle    [in]
+ * @param handle    [in]  a bulk handle of any process
  * Owns:      the handle must live until all accesses by the receivers of the
  *            bytes have ended.
  * Errors:    HG_INVALID_ARG buf or handle is NULL
@@ -247,10 +247,10 @@ HG_PUBLIC hg_return_t HG_Bulk_serialize(
 /**
  * Create a handle from the bytes of HG_Bulk_serialize().
  *
- * @param hg_class  [in]
- * @param handle    [out]
- * @param buf       [in]
- * @param buf_size  [in]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param handle    [out]  the new bulk handle
+ * @param buf       [in]   the bytes that HG_Bulk_serialize() wrote
+ * @param buf_size  [in]   number of these bytes
  * Owns:      the caller owns the result; HG_Bulk_free() frees it. The bytes may
  *            be reused when the call returns.
  * Errors:    HG_INVALID_ARG    hg_class, handle or buf is NULL

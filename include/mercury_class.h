@@ -15,8 +15,8 @@ extern "C" {
  * Get the version of the API that the library offers, at run time.
  *
  * @param major  [out]  may be NULL, like minor and patch
- * @param minor  [out]
- * @param patch  [out]
+ * @param minor  [out]  second number of the version
+ * @param patch  [out]  third number of the version
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -29,7 +29,7 @@ HG_PUBLIC hg_return_t HG_Version_get(
 /**
  * Get the name of a return code, for instance "HG_NOENTRY".
  *
- * @param errnum  [in]
+ * @param errnum  [in]  a return code
  * Owns:      the result is borrowed from the library, for ever.
  * Errors:    NULL for a number that is no return code.
  * Threads:   any thread; never blocks.
@@ -245,7 +245,7 @@ HG_PUBLIC void HG_Set_log_stream(const char *level, FILE *stream);
  * Get the kind of transport of a class: "mpi", "na" (shared memory), "ofi"
  * (libfabric), or "self".
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      the result is borrowed from the class.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -257,7 +257,7 @@ HG_PUBLIC const char *HG_Class_get_name(const hg_class_t *hg_class);
 /**
  * Get the protocol of the transport of a class, for instance "p2p" of "mpi".
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      the result is borrowed from the class.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -269,7 +269,7 @@ HG_PUBLIC const char *HG_Class_get_protocol(const hg_class_t *hg_class);
 /**
  * Tell whether the class was opened to receive calls.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives false.
  * Threads:   any thread; never blocks.
@@ -283,7 +283,7 @@ HG_PUBLIC bool HG_Class_is_listening(const hg_class_t *hg_class);
  *
  * The target fetches a longer input, which takes one more round trip.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -295,7 +295,7 @@ HG_PUBLIC hg_size_t HG_Class_get_input_eager_size(const hg_class_t *hg_class);
 /**
  * Get the number of bytes of encoded output that fit into the reply itself.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -313,7 +313,7 @@ HG_PUBLIC hg_size_t HG_Class_get_output_eager_size(const hg_class_t *hg_class);
  * set the same length before they open a context; a request with another length
  * is answered with HG_PROTOCOL_ERROR.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param offset    [in]  bytes, at most HG_Class_get_input_eager_size()
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too large
@@ -332,7 +332,7 @@ HG_PUBLIC hg_return_t HG_Class_set_input_offset(
  * answer that the library itself sends lacks these bytes. Otherwise as
  * HG_Class_set_input_offset().
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param offset    [in]  bytes, at most HG_Class_get_output_eager_size()
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class is NULL, or offset is too large
@@ -352,7 +352,7 @@ HG_PUBLIC hg_return_t HG_Class_set_output_offset(
  * inside HG_Progress(), and the data stay attached for all calls of the handle,
  * until the class is closed. The function is not called for existing handles.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param callback  [in]  if it fails, its result is returned by HG_Create(), or
  *                        answers the request; NULL: no function
  * @param arg       [in]  passed to `callback`
@@ -375,8 +375,8 @@ HG_PUBLIC hg_return_t HG_Class_set_handle_create_callback(hg_class_t *hg_class,
  * packed messages is a message of its own. The packed messages of an NA class
  * count in each HG class that uses the NA class.
  *
- * @param hg_class  [in]
- * @param counters  [out]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param counters  [out]  the counts since the class was opened
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class or counters is NULL
  * Threads:   any thread; never blocks. Exact if no other thread uses the class;
@@ -405,7 +405,7 @@ HG_PUBLIC void HG_Diag_dump_counters(void);
 /**
  * Attach a pointer of the program to a class.
  *
- * @param hg_class       [in]
+ * @param hg_class       [in]  of HG_Init() or its forms, or amalgam_init()
  * @param data           [in]  replaces what was set before, without freeing it
  * @param free_callback  [in]  called with `data` by HG_Finalize(); may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
@@ -420,7 +420,7 @@ HG_PUBLIC hg_return_t HG_Class_set_data(
 /**
  * Get the pointer that HG_Class_set_data() attached, or NULL.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.

@@ -19,7 +19,7 @@ extern "C" {
  * Over shared memory and libfabric, a class whose init options ask for no more
  * than one context (max_contexts) may have up to four.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * Owns:      the caller owns the result; HG_Context_destroy() frees it.
  * Errors:    NULL on any failure; the log says why.
  * Threads:   any thread; never blocks.
@@ -31,7 +31,7 @@ HG_PUBLIC hg_context_t *HG_Context_create(hg_class_t *hg_class);
 /**
  * Open a context; if the class listens, requests may arrive from now on.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
  * @param id        [in]  below `max_contexts` of the init options, and not the
  *                        id of another open context of the class
  * Owns:      the caller owns the result; HG_Context_destroy() frees it.
@@ -68,7 +68,7 @@ HG_PUBLIC hg_return_t HG_Context_destroy(hg_context_t *context);
  * Receive no more requests; calls in flight continue. Requests that arrive
  * later are answered with HG_CANCELED.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
  * Threads:   any thread; never blocks.
@@ -80,7 +80,7 @@ HG_PUBLIC hg_return_t HG_Context_unpost(hg_context_t *context);
 /**
  * Get the class of a context.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      the result is borrowed from the context.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -92,7 +92,7 @@ HG_PUBLIC hg_class_t *HG_Context_get_class(const hg_context_t *context);
 /**
  * Get the id of a context.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -104,7 +104,7 @@ HG_PUBLIC uint8_t HG_Context_get_id(const hg_context_t *context);
 /**
  * Attach a pointer of the program to a context.
  *
- * @param context        [in]
+ * @param context        [in]  of HG_Context_create() or HG_Context_create_id()
  * @param data           [in]  replaces what was set before, without freeing it
  * @param free_callback  [in]  called with `data` by HG_Context_destroy(); may
  *                             be NULL
@@ -120,7 +120,7 @@ HG_PUBLIC hg_return_t HG_Context_set_data(
 /**
  * Get the pointer that HG_Context_set_data() attached, or NULL.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -139,7 +139,7 @@ HG_PUBLIC void *HG_Context_get_data(const hg_context_t *context);
  * last wait, because the caller may wait for what such a callback did. With
  * time-out 0 the call polls the transports once, and does not sleep.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * @param timeout  [in]  milliseconds
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
@@ -155,7 +155,7 @@ HG_PUBLIC hg_return_t HG_Progress(hg_context_t *context, unsigned int timeout);
 /**
  * Run the callbacks of finished operations and arrived requests, oldest first.
  *
- * @param context       [in]
+ * @param context       [in]   of HG_Context_create() or HG_Context_create_id()
  * @param timeout       [in]   milliseconds to wait for the first callback
  * @param max_count     [in]   maximum number of callbacks to run
  * @param actual_count  [out]  number of callbacks that ran; may be NULL
@@ -179,7 +179,7 @@ HG_PUBLIC hg_return_t HG_Trigger(hg_context_t *context, unsigned int timeout,
  * epoll(7). The descriptor reports only events after an HG_Event_ready() that
  * returned false, so call HG_Event_ready() before each wait.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      the result is borrowed from the context; do not read from it or
  *            close it.
  * Errors:    -1: a transport in use has no descriptor (MPI to another node, or
@@ -199,7 +199,7 @@ HG_PUBLIC int HG_Event_get_wait_fd(const hg_context_t *context);
  * HG_Event_get_wait_fd(). The call makes progress once; if it returns false,
  * the next event makes the descriptor readable.
  *
- * @param context  [in]
+ * @param context  [in]  of HG_Context_create() or HG_Context_create_id()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives false.
  * Threads:   any thread, one event loop for each context; never blocks. Other
@@ -212,7 +212,7 @@ HG_PUBLIC bool HG_Event_ready(hg_context_t *context);
 /**
  * Make progress without waiting.
  *
- * @param context  [in]
+ * @param context  [in]   of HG_Context_create() or HG_Context_create_id()
  * @param count_p  [out]  number of callbacks that are queued; may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG context is NULL
@@ -227,7 +227,7 @@ HG_PUBLIC hg_return_t HG_Event_progress(
 /**
  * Run callbacks without waiting.
  *
- * @param context       [in]
+ * @param context       [in]   of HG_Context_create() or HG_Context_create_id()
  * @param max_count     [in]   maximum number of callbacks to run
  * @param actual_count  [out]  number of callbacks that ran; may be NULL
  * Owns:      nothing changes hands.

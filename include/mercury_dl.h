@@ -41,8 +41,8 @@ HG_UTIL_PUBLIC const char *hg_dl_error(void);
 /**
  * Get the address of a function or variable in an open library.
  *
- * @param handle  [in]
- * @param symbol  [in]
+ * @param handle  [in]  of hg_dl_open()
+ * @param symbol  [in]  name of the function or variable
  * Owns:      the result is borrowed from the library.
  * Errors:    NULL: an argument is NULL; or there is no such symbol, and
  *            hg_dl_error() says why.
@@ -55,7 +55,7 @@ HG_UTIL_PUBLIC void *hg_dl_sym(HG_DL_HANDLE handle, const char *symbol);
 /**
  * Close a library.
  *
- * @param handle  [in]
+ * @param handle  [in]  of hg_dl_open()
  * Owns:      the handle is consumed.
  * Errors:    HG_UTIL_FAIL handle is NULL; or the system refuses, and
  *                         hg_dl_error() says why

@@ -111,7 +111,7 @@ HG_UTIL_PUBLIC void hg_dlog_free(struct hg_dlog *d);
 /**
  * Create a 32-bit counter with value 0, unless `*cptr` is a counter already.
  *
- * @param d      [in]
+ * @param d      [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param cptr   [in,out]  `*cptr` is NULL before, the counter afterwards
  * @param name   [in]      a text that lives as long as the log
  * @param descr  [in]      a text that lives as long as the log
@@ -127,7 +127,7 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount32(struct hg_dlog *d,
 /**
  * Create a 64-bit counter with value 0, unless `*cptr` is a counter already.
  *
- * @param d      [in]
+ * @param d      [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param cptr   [in,out]  `*cptr` is NULL before, the counter afterwards
  * @param name   [in]      a text that lives as long as the log
  * @param descr  [in]      a text that lives as long as the log
@@ -143,9 +143,9 @@ HG_UTIL_PUBLIC void hg_dlog_mkcount64(struct hg_dlog *d,
 /**
  * Add an entry to a log in memory.
  *
- * @param d     [in]
+ * @param d     [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param file  [in]  a text that lives as long as the log, or NULL
- * @param line  [in]
+ * @param line  [in]  line of the source file
  * @param func  [in]  a text that lives as long as the log, or NULL
  * @param msg   [in]  a text that lives as long as the log, or NULL
  * @param data  [in]  printed as an address; may be NULL
@@ -161,7 +161,7 @@ HG_UTIL_PUBLIC unsigned int hg_dlog_addlog(struct hg_dlog *d, const char *file,
 /**
  * Stop a log in memory from accepting entries, or let it accept them again.
  *
- * @param d     [in]
+ * @param d     [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param stop  [in]  not 0: accept no more entries
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -174,7 +174,7 @@ HG_UTIL_PUBLIC void hg_dlog_setlogstop(struct hg_dlog *d, int stop);
 /**
  * Remove all entries of a log in memory; counters stay.
  *
- * @param d  [in]
+ * @param d  [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks for long.
@@ -186,7 +186,7 @@ HG_UTIL_PUBLIC void hg_dlog_resetlog(struct hg_dlog *d);
 /**
  * Print the entries, oldest first; hg_dlog_dump_counters() prints the counters.
  *
- * @param d         [in]
+ * @param d         [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param log_func  [in]  called as fprintf() would be, once for each line
  * @param stream    [in]  passed to `log_func`
  * @param trylock   [in]  not 0: print nothing if another thread uses the log
@@ -202,7 +202,7 @@ HG_UTIL_PUBLIC void hg_dlog_dump(struct hg_dlog *d,
 /**
  * Print the counters, in order of creation.
  *
- * @param d         [in]
+ * @param d         [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
  * @param log_func  [in]  called as fprintf() would be, once for each line
  * @param stream    [in]  passed to `log_func`
  * @param trylock   [in]  not 0: print nothing if another thread uses the log
@@ -218,8 +218,8 @@ HG_UTIL_PUBLIC void hg_dlog_dump_counters(struct hg_dlog *d,
 /**
  * Print counters and entries to a file, BASE.log or BASE-PID.log.
  *
- * @param d        [in]
- * @param base     [in]
+ * @param d        [in]  a log of hg_dlog_alloc() or HG_DLOG_INITIALIZER
+ * @param base     [in]  first part of the name of the file
  * @param addpid   [in]  not 0: with the process id
  * @param trylock  [in]  not 0: print nothing if another thread uses the log
  * Owns:      nothing changes hands.

@@ -24,7 +24,7 @@ HG_UTIL_PUBLIC int hg_event_create(void);
 /**
  * Destroy an event.
  *
- * @param fd  [in]
+ * @param fd  [in]  of hg_event_create()
  * Owns:      the descriptor is consumed.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor
  * Threads:   one thread, when no other uses the event.
@@ -36,7 +36,7 @@ HG_UTIL_PUBLIC int hg_event_destroy(int fd);
 /**
  * Set an event. An event that is set stays set.
  *
- * @param fd  [in]
+ * @param fd  [in]  of hg_event_create()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor
  * Threads:   any thread; never blocks. A signal handler may call it.
@@ -48,7 +48,7 @@ HG_UTIL_PUBLIC int hg_event_set(int fd);
 /**
  * Tell whether an event is set, and clear it.
  *
- * @param fd        [in]
+ * @param fd        [in]   of hg_event_create()
  * @param notified  [out]  may be NULL
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL fd is no open descriptor

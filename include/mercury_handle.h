@@ -15,10 +15,10 @@ extern "C" {
 /**
  * Create a handle for a call.
  *
- * @param context  [in]
+ * @param context  [in]   the context that will make the call
  * @param addr     [in]   HG_ADDR_NULL: HG_Reset() will name the target
  * @param id       [in]   0: HG_Reset() will name the RPC
- * @param handle   [out]
+ * @param handle   [out]  the new handle
  * Owns:      the caller owns the result; HG_Destroy() frees it. The handle
  *            takes a reference to the address.
  * Errors:    HG_INVALID_ARG context or handle is NULL, or the address is of
@@ -60,7 +60,7 @@ HG_PUBLIC hg_return_t HG_Destroy(hg_handle_t handle);
 /**
  * Reuse an idle handle for another call; the target's context becomes 0.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), not in flight
  * @param addr    [in]  HG_ADDR_NULL: the address as before
  * @param id      [in]  0: the RPC as before
  * Owns:      the handle takes a reference to the new address.
@@ -76,7 +76,7 @@ HG_PUBLIC hg_return_t HG_Reset(hg_handle_t handle, hg_addr_t addr, hg_id_t id);
 /**
  * Take another reference to a handle, which HG_Destroy() releases.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      the caller owns the new reference; HG_Destroy() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
@@ -89,7 +89,7 @@ HG_PUBLIC hg_return_t HG_Ref_incr(hg_handle_t handle);
  * Get the number of references to a handle, including references of operations
  * in flight and of an expected answer.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks. Other threads may change the number.
@@ -101,7 +101,7 @@ HG_PUBLIC int32_t HG_Ref_get(hg_handle_t handle);
 /**
  * Get the class, context, address and RPC id of a handle.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      the result is borrowed from the handle, until HG_Reset().
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -117,7 +117,7 @@ HG_PUBLIC const struct hg_info *HG_Get_info(hg_handle_t handle);
  * HG_Class_set_handle_create_callback(), the pointer also stays for the calls
  * that the handle serves later, until the class is closed.
  *
- * @param handle         [in]
+ * @param handle         [in]  of HG_Create(), or as a handler received it
  * @param data           [in]  replaces what was set before, without freeing it
  * @param free_callback  [in]  called with `data` when the handle is freed; may
  *                             be NULL
@@ -134,7 +134,7 @@ HG_PUBLIC hg_return_t HG_Set_data(
 /**
  * Get the pointer that HG_Set_data() attached, or NULL.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -146,7 +146,7 @@ HG_PUBLIC void *HG_Get_data(hg_handle_t handle);
 /**
  * Choose the target's context that receives the call; 0 by default.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), not in flight
  * @param id      [in]  as the target gave to HG_Context_create_id()
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG handle is NULL, or this process is the target
@@ -159,7 +159,7 @@ HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
 /**
  * Decode the input of a call, at its target.
  *
- * @param handle     [in]
+ * @param handle     [in]   the call, as its handler received it
  * @param in_struct  [out]  of the type that the input proc codes
  * Owns:      the fields are the caller's until HG_Free_input(), which must be
  *            called; the handle lives until then.
@@ -183,7 +183,7 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void *in_struct);
  * itself, frees its struct and drops one of its references to the handle, as
  * HG_Destroy() does.
  *
- * @param handle     [in]
+ * @param handle     [in]  the call, as its handler received it
  * @param in_struct  [in]  as HG_Get_input() or the program filled it in
  * Owns:      the fields are consumed; without HG_Get_input() a reference, too.
  * Errors:    HG_INVALID_ARG an argument is NULL; or HG_Get_input() was called
@@ -199,7 +199,7 @@ HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void *in_struct);
 /**
  * Decode the output of a call, at its origin, once the callback runs.
  *
- * @param handle      [in]
+ * @param handle      [in]   the call at its origin, once its callback runs
  * @param out_struct  [out]  of the type that the output proc codes
  * Owns:      the fields are the caller's until HG_Free_output(), which must be
  *            called; the handle lives until then.
@@ -223,7 +223,7 @@ HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void *out_struct);
  * HG_Destroy() does. At the target, the output proc frees the members of an
  * output that was sent.
  *
- * @param handle      [in]
+ * @param handle      [in]  the call at its origin, once its callback runs
  * @param out_struct  [in]  as HG_Get_output() or the program filled it in
  * Owns:      the fields are consumed; at the origin without HG_Get_output() a
  *            reference, too.
@@ -241,7 +241,7 @@ HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void *out_struct);
  * Get the number of bytes of the encoded input, without headers; 0 if there is
  * no input.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -254,7 +254,7 @@ HG_PUBLIC hg_size_t HG_Get_input_payload_size(hg_handle_t handle);
  * Get the number of bytes of the encoded output, without headers; 0 if there is
  * no output.
  *
- * @param handle  [in]
+ * @param handle  [in]  of HG_Create(), or as a handler received it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -272,7 +272,7 @@ HG_PUBLIC hg_size_t HG_Get_output_payload_size(hg_handle_t handle);
  * encoded input follows, unless the input was too long for the message: then
  * HG_Get_input_extra_buf() returns the input.
  *
- * @param handle       [in]
+ * @param handle       [in]   of HG_Create(), or as a handler received it
  * @param in_buf       [out]  aligned to 8
  * @param in_buf_size  [out]  size of the buffer: at the origin as
  *                            HG_Class_get_input_eager_size(), at the target the
@@ -297,7 +297,7 @@ HG_PUBLIC hg_return_t HG_Get_input_buf(
  * origin may read them once its callback runs; the encoded output follows,
  * unless the output was too long for the message.
  *
- * @param handle        [in]
+ * @param handle        [in]   of HG_Create(), or as a handler received it
  * @param out_buf       [out]  aligned to 8
  * @param out_buf_size  [out]  size, as for HG_Get_input_buf(); may be NULL
  * Owns:      the result is borrowed from the handle, until the handle is
@@ -334,7 +334,7 @@ HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
 /**
  * Get the buffer of an input that was too long for one message.
  *
- * @param handle       [in]
+ * @param handle       [in]   of HG_Create(), or as a handler received it
  * @param in_buf       [out]  NULL if the input fitted into the message
  * @param in_buf_size  [out]  size of the buffer in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or
@@ -350,7 +350,7 @@ HG_PUBLIC hg_return_t HG_Get_input_extra_buf(
 /**
  * Get the buffer of an output that was too long for one message.
  *
- * @param handle        [in]
+ * @param handle        [in]   of HG_Create(), or as a handler received it
  * @param out_buf       [out]  NULL if the output fitted into the message
  * @param out_buf_size  [out]  size of the buffer in bytes; may be NULL
  * Owns:      the result is borrowed from the handle, until it is reset or

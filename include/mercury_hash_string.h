@@ -12,7 +12,7 @@ extern "C" {
 /**
  * Compute Bernstein's hash: h = 5381; then, for each byte, h = 33 h + byte.
  *
- * @param string  [in]
+ * @param string  [in]  the text to hash
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.

@@ -40,8 +40,8 @@ extern "C" {
 /**
  * Create an empty hash table.
  *
- * @param hash_func   [in]
- * @param equal_func  [in]
+ * @param hash_func   [in]  computes a number from a key
+ * @param equal_func  [in]  compares two keys; 0: they differ
  * Owns:      the caller owns the result; hg_hash_table_free() frees it.
  * Errors:    NULL: an argument is NULL, or no memory.
  * Threads:   any thread; never blocks.
@@ -68,7 +68,7 @@ HG_UTIL_PUBLIC void hg_hash_table_free(hg_hash_table_t *hash_table);
  * Set the functions that free a key and a value when they are removed, when an
  * insert replaces them, or when the table is freed.
  *
- * @param hash_table       [in]
+ * @param hash_table       [in]  of hg_hash_table_new()
  * @param key_free_func    [in]  NULL: keys stay the program's
  * @param value_free_func  [in]  NULL: values stay the program's
  * Owns:      the table owns its keys if key_free_func is not NULL, and its
@@ -85,8 +85,8 @@ HG_UTIL_PUBLIC void hg_hash_table_register_free_functions(
 /**
  * Insert a value into a hash table; replaces an older value of the same key.
  *
- * @param hash_table  [in]
- * @param key         [in]
+ * @param hash_table  [in]  of hg_hash_table_new()
+ * @param key         [in]  of the value; `hash_func` and `equal_func` read it
  * @param value       [in]  not HG_HASH_TABLE_NULL
  * Owns:      as hg_hash_table_register_free_functions() says; the older key and
  *            value are removed.
@@ -102,8 +102,8 @@ HG_UTIL_PUBLIC int hg_hash_table_insert(hg_hash_table_t *hash_table,
 /**
  * Get the value of a key of a hash table.
  *
- * @param hash_table  [in]
- * @param key         [in]
+ * @param hash_table  [in]  of hg_hash_table_new()
+ * @param key         [in]  of the value; `hash_func` and `equal_func` read it
  * Owns:      the result is borrowed from the table.
  * Errors:    HG_HASH_TABLE_NULL: no such key, or hash_table is NULL.
  * Threads:   any thread; never blocks.
@@ -116,8 +116,8 @@ HG_UTIL_PUBLIC hg_hash_table_value_t hg_hash_table_lookup(
 /**
  * Remove a key and its value from a hash table.
  *
- * @param hash_table  [in]
- * @param key         [in]
+ * @param hash_table  [in]  of hg_hash_table_new()
+ * @param key         [in]  of the value; `hash_func` and `equal_func` read it
  * Owns:      as hg_hash_table_register_free_functions() says.
  * Errors:    0: no such key, or hash_table is NULL. Not 0: removed.
  * Threads:   any thread, one at a time per table; never blocks.
@@ -130,7 +130,7 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(
 /**
  * Get the number of keys in a hash table.
  *
- * @param hash_table  [in]
+ * @param hash_table  [in]  of hg_hash_table_new()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread; never blocks.
@@ -143,8 +143,8 @@ HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(
 /**
  * Begin an iteration over all values of a hash table, in no defined order.
  *
- * @param hash_table  [in]
- * @param iter        [out]
+ * @param hash_table  [in]   of hg_hash_table_new()
+ * @param iter        [out]  the iteration, before its first value
  * Owns:      nothing changes hands.
  * Errors:    NULL as hash_table gives an iteration without values.
  * Threads:   any thread, one at a time per iteration; never blocks.
@@ -157,7 +157,7 @@ HG_UTIL_PUBLIC void hg_hash_table_iterate(
 /**
  * Tell whether an iteration over a hash table has more values; 0: no.
  *
- * @param iter  [in]
+ * @param iter  [in]  of hg_hash_table_iterate()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   as hg_hash_table_iterate().
@@ -170,7 +170,7 @@ HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t *iter);
  * Get the next value of an iteration over a hash table. Before the next call,
  * the program may remove the value that was returned last, but no other value.
  *
- * @param iter  [in,out]
+ * @param iter  [in,out]  of hg_hash_table_iterate()
  * Owns:      the result is borrowed from the table.
  * Errors:    HG_HASH_TABLE_NULL: there is no further value.
  * Threads:   as hg_hash_table_iterate().

@@ -212,7 +212,7 @@ extern "C" {
 /**
  * Set the level of all outlets; levels of single outlets are dropped.
  *
- * @param log_level  [in]
+ * @param log_level  [in]  the least important level that is shown
  * Owns:      nothing changes hands.
  * Errors:    an unknown level changes nothing.
  * Threads:   any thread; never blocks for long.
@@ -261,7 +261,7 @@ HG_UTIL_PUBLIC const char *hg_log_get_subsys(void);
  * their own. The outlet is then shown even if its state is HG_LOG_OFF.
  *
  * @param subsys     [in]  name of at most 31 bytes; may be registered later
- * @param log_level  [in]
+ * @param log_level  [in]  the least important level that is shown
  * Owns:      nothing changes hands.
  * Errors:    subsys is NULL or too long, the level is unknown, or 32 outlets
  *            have a level of their own: nothing changes, and the log says so.
@@ -287,7 +287,7 @@ HG_UTIL_PUBLIC enum hg_log_level hg_log_name_to_level(const char *log_level);
 /**
  * Get the name of a level.
  *
- * @param log_level  [in]
+ * @param log_level  [in]  the level to name
  * Owns:      the result is borrowed from the library, for ever.
  * Errors:    NULL: unknown level.
  * Threads:   any thread; never blocks.
@@ -365,7 +365,7 @@ HG_UTIL_PUBLIC void hg_log_outlet_register(struct hg_log_outlet *outlet);
 /**
  * Deregister an outlet; it writes no more lines.
  *
- * @param outlet  [in]
+ * @param outlet  [in]  the outlet of the line
  * Owns:      nothing changes hands.
  * Errors:    NULL, or an outlet that is not registered, has no effect.
  * Threads:   any thread; never blocks for long.
@@ -377,7 +377,7 @@ HG_UTIL_PUBLIC void hg_log_outlet_deregister(struct hg_log_outlet *outlet);
 /**
  * Print the counters of an outlet's log in memory to the stream of debug lines.
  *
- * @param outlet  [in]
+ * @param outlet  [in]  the outlet of the line
  * Owns:      nothing changes hands.
  * Errors:    NULL or an outlet without a log in memory has no effect.
  * Threads:   any thread; the log's lock is held while it prints.
@@ -389,10 +389,10 @@ HG_UTIL_PUBLIC void hg_log_dump_counters(struct hg_log_outlet *outlet);
 /**
  * Write a line, if its outlet shows the level; see HG_LOG_WRITE.
  *
- * @param outlet     [in]
- * @param log_level  [in]
+ * @param outlet     [in]  the outlet of the line
+ * @param log_level  [in]  of the line
  * @param file       [in]  the source file, or NULL
- * @param line       [in]
+ * @param line       [in]  line of the source file
  * @param func       [in]  may be NULL
  * @param no_return  [in]  true: write no newline
  * @param format     [in]  as for printf(), with its arguments
@@ -410,14 +410,14 @@ HG_UTIL_PUBLIC void hg_log_write(struct hg_log_outlet *outlet,
 /**
  * Write a line as hg_log_write() does, with a va_list of arguments.
  *
- * @param outlet     [in]
- * @param log_level  [in]
+ * @param outlet     [in]  the outlet of the line
+ * @param log_level  [in]  of the line
  * @param file       [in]  the source file, or NULL
- * @param line       [in]
+ * @param line       [in]  line of the source file
  * @param func       [in]  may be NULL
  * @param no_return  [in]  true: write no newline
- * @param format     [in]
- * @param ap         [in]
+ * @param format     [in]  as for printf()
+ * @param ap         [in]  the arguments of `format`
  * Owns:      nothing changes hands; `ap` is indeterminate afterwards.
  * Errors:    as hg_log_write().
  * Threads:   as hg_log_write().
@@ -432,10 +432,10 @@ HG_UTIL_PUBLIC void hg_log_vwrite(struct hg_log_outlet *outlet,
 /**
  * Write a debug line, and keep its format in memory; see HG_LOG_WRITE_DEBUG.
  *
- * @param outlet  [in]
+ * @param outlet  [in]  the outlet of the line
  * @param file    [in]  must live as long as the log, like func and format
- * @param line    [in]
- * @param func    [in]
+ * @param line    [in]  line of the source file
+ * @param func    [in]  name of the function that logs
  * @param format  [in]  kept without its arguments
  * Owns:      nothing changes hands.
  * Errors:    as hg_log_write().

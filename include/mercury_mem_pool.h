@@ -60,7 +60,7 @@ HG_UTIL_PUBLIC void hg_mem_pool_destroy(struct hg_mem_pool *hg_mem_pool);
  * Allocate a chunk from a pool of memory; if all are in use, the pool adds a
  * block.
  *
- * @param hg_mem_pool  [in]
+ * @param hg_mem_pool  [in]   of hg_mem_pool_create()
  * @param size         [in]   bytes wanted, at most those of a chunk
  * @param mr_handle    [out]  registration of the chunk's block; may be NULL if
  *                            blocks are not registered
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC void *hg_mem_pool_alloc(
 /**
  * Return a chunk to its pool of memory.
  *
- * @param hg_mem_pool  [in]
+ * @param hg_mem_pool  [in]  of hg_mem_pool_create()
  * @param mem_ptr      [in]  NULL is allowed
  * @param mr_handle    [in]  of hg_mem_pool_alloc(); not read
  * Owns:      the chunk is consumed.
@@ -94,8 +94,8 @@ HG_UTIL_PUBLIC void hg_mem_pool_free(
 /**
  * Get the offset of a chunk from the start of its registered block, in bytes.
  *
- * @param hg_mem_pool  [in]
- * @param mem_ptr      [in]
+ * @param hg_mem_pool  [in]  of hg_mem_pool_create()
+ * @param mem_ptr      [in]  a chunk of hg_mem_pool_alloc()
  * @param mr_handle    [in]  of hg_mem_pool_alloc()
  * Owns:      nothing changes hands.
  * Errors:    0 for memory that is no chunk of the pool; the log says so.

@@ -61,7 +61,7 @@ HG_UTIL_PUBLIC int hg_poll_destroy(hg_poll_set_t *poll_set);
  * Get a descriptor that is readable while any descriptor in the set is ready,
  * and that can itself be added to another set.
  *
- * @param poll_set  [in]
+ * @param poll_set  [in]  of hg_poll_create()
  * Owns:      the result is borrowed from the set.
  * Errors:    NULL gives -1.
  * Threads:   any thread; never blocks.
@@ -73,8 +73,8 @@ HG_UTIL_PUBLIC int hg_poll_get_fd(hg_poll_set_t *poll_set);
 /**
  * Add a descriptor to a set.
  *
- * @param poll_set  [in]
- * @param fd        [in]
+ * @param poll_set  [in]  of hg_poll_create()
+ * @param fd        [in]  the descriptor
  * @param event     [in]  the events, and the data to return with them
  * Owns:      nothing changes hands; remove `fd` before you close it.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or fd is not open, is in the set
@@ -90,8 +90,8 @@ HG_UTIL_PUBLIC int hg_poll_add(
 /**
  * Remove a descriptor from a set.
  *
- * @param poll_set  [in]
- * @param fd        [in]
+ * @param poll_set  [in]  of hg_poll_create()
+ * @param fd        [in]  the descriptor
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL poll_set is NULL, or fd is not in it; the log says
  *                         why
@@ -104,11 +104,11 @@ HG_UTIL_PUBLIC int hg_poll_remove(hg_poll_set_t *poll_set, int fd);
 /**
  * Wait until a descriptor of a set is ready.
  *
- * @param poll_set       [in]
+ * @param poll_set       [in]   of hg_poll_create()
  * @param timeout        [in]   milliseconds; 0: test once
  * @param max_events     [in]   at least 1; the call returns at most
  *                              HG_POLL_MAX_EVENTS
- * @param events         [out]
+ * @param events         [out]  the descriptors that are ready
  * @param actual_events  [out]  number of events; 0: the time-out has passed
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL an argument is NULL, or max_events is 0

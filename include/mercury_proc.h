@@ -59,8 +59,8 @@ extern "C" {
  * Create a proc without a buffer; hg_proc_reset() gives the proc a buffer.
  *
  * @param hg_class  [in]   types such as hg_bulk_t need a class; may be NULL
- * @param hash      [in]
- * @param proc      [out]
+ * @param hash      [in]   the checksum that the proc computes; HG_NOHASH: none
+ * @param proc      [out]  the new proc
  * Owns:      the caller owns the result; hg_proc_free() frees it.
  * Errors:    HG_INVALID_ARG proc is NULL, or no such hash
  *            HG_NOMEM       no memory
@@ -77,9 +77,9 @@ HG_PUBLIC hg_return_t hg_proc_create(
  * @param hg_class  [in]   may be NULL
  * @param buf       [in]   NULL for HG_FREE only
  * @param buf_size  [in]   size of the buffer in bytes
- * @param op        [in]
- * @param hash      [in]
- * @param proc      [out]
+ * @param op        [in]   HG_ENCODE, HG_DECODE or HG_FREE
+ * @param hash      [in]   the checksum that the proc computes; HG_NOHASH: none
+ * @param proc      [out]  the new proc
  * Owns:      the caller owns the result; hg_proc_free() frees it. The buffer
  *            stays the caller's and must live as long as the proc uses it.
  * Errors:    as hg_proc_create() and hg_proc_reset().
@@ -106,10 +106,10 @@ HG_PUBLIC hg_return_t hg_proc_free(hg_proc_t proc);
  * Reset a proc to a buffer and an operation. The checksum starts again, too. An
  * extra buffer is freed, unless the caller has taken the extra buffer.
  *
- * @param proc      [in]
+ * @param proc      [in]  the proc, as a function hg_proc_T() receives it
  * @param buf       [in]  NULL for HG_FREE only
  * @param buf_size  [in]  size of the buffer in bytes
- * @param op        [in]
+ * @param op        [in]  HG_ENCODE, HG_DECODE or HG_FREE
  * Owns:      the buffer stays the caller's and must live while it is used.
  * Errors:    HG_INVALID_ARG proc is NULL, or buf is NULL and op is not HG_FREE
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -122,7 +122,7 @@ HG_PUBLIC hg_return_t hg_proc_reset(
 /**
  * Get the class of a proc.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      the result is borrowed from the proc.
  * Errors:    NULL gives NULL.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -134,8 +134,8 @@ HG_PUBLIC hg_class_t *hg_proc_get_class(hg_proc_t proc);
 /**
  * Set the handle of the call that a proc codes for.
  *
- * @param proc    [in]
- * @param handle  [in]
+ * @param proc    [in]  the proc, as a function hg_proc_T() receives it
+ * @param handle  [in]  of the call
  * Owns:      nothing changes hands.
  * Errors:    NULL has no effect.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -147,7 +147,7 @@ HG_PUBLIC void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle);
 /**
  * Get the handle of the call that a proc codes for, or HG_HANDLE_NULL.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      the result is borrowed from the proc.
  * Errors:    NULL gives HG_HANDLE_NULL.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -159,7 +159,7 @@ HG_PUBLIC hg_handle_t hg_proc_get_handle(hg_proc_t proc);
 /**
  * Get the operation of a proc: HG_ENCODE, HG_DECODE or HG_FREE.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives HG_FREE.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -178,7 +178,7 @@ static inline hg_proc_op_t hg_proc_get_op(hg_proc_t proc)
  * Get the operation of a proc, for a type that frees nothing itself: if no type
  * calls hg_proc_get_op(), the proc is not run with HG_FREE.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -193,8 +193,8 @@ static inline hg_proc_op_t hg_proc_peek_op(hg_proc_t proc)
 /**
  * Set the flags of a proc, HG_PROC_*.
  *
- * @param proc   [in]
- * @param flags  [in]
+ * @param proc   [in]  the proc, as a function hg_proc_T() receives it
+ * @param flags  [in]  bits HG_PROC_*
  * Owns:      nothing changes hands.
  * Errors:    NULL has no effect.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -206,7 +206,7 @@ HG_PUBLIC void hg_proc_set_flags(hg_proc_t proc, uint8_t flags);
 /**
  * Get the flags of a proc, HG_PROC_*.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per proc; never blocks.

@@ -17,9 +17,9 @@ extern "C" {
 /**
  * Code bytes as they are.
  *
- * @param proc       [in]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
  * @param data       [in,out]  may be NULL if data_size is 0
- * @param data_size  [in]
+ * @param data_size  [in]  number of bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_OVERFLOW too few bytes are left to decode; `data` not written
  *            HG_NOMEM    no memory for an extra buffer
@@ -34,8 +34,8 @@ HG_PUBLIC hg_return_t hg_proc_bytes(
  * Code a few bytes as they are, inline: hg_proc_bytes() for a number of bytes
  * that the compiler knows.
  *
- * @param proc       [in]
- * @param data       [in,out]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
+ * @param data       [in,out]  the bytes in memory
  * @param data_size  [in]  a constant
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -66,7 +66,7 @@ static inline hg_return_t hg_proc_plain(
 /**
  * Code an int8_t: 1 byte.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `int8_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -82,7 +82,7 @@ static inline hg_return_t hg_proc_int8_t(hg_proc_t proc, void *data)
 /**
  * Code a uint8_t: 1 byte.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `uint8_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -98,7 +98,7 @@ static inline hg_return_t hg_proc_uint8_t(hg_proc_t proc, void *data)
 /**
  * Code an int16_t: 2 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `int16_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -114,7 +114,7 @@ static inline hg_return_t hg_proc_int16_t(hg_proc_t proc, void *data)
 /**
  * Code a uint16_t: 2 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `uint16_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -130,7 +130,7 @@ static inline hg_return_t hg_proc_uint16_t(hg_proc_t proc, void *data)
 /**
  * Code an int32_t: 4 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `int32_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -146,7 +146,7 @@ static inline hg_return_t hg_proc_int32_t(hg_proc_t proc, void *data)
 /**
  * Code a uint32_t: 4 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `uint32_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -162,7 +162,7 @@ static inline hg_return_t hg_proc_uint32_t(hg_proc_t proc, void *data)
 /**
  * Code an int64_t: 8 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `int64_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().
@@ -178,7 +178,7 @@ static inline hg_return_t hg_proc_int64_t(hg_proc_t proc, void *data)
 /**
  * Code a uint64_t: 8 bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `uint64_t *`
  * Owns:      nothing changes hands.
  * Errors:    as hg_proc_bytes().

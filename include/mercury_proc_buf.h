@@ -15,7 +15,7 @@ extern "C" {
 /**
  * Get the size of the current buffer of a proc: the given or the extra buffer.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -27,7 +27,7 @@ HG_PUBLIC hg_size_t hg_proc_get_size(hg_proc_t proc);
 /**
  * Get the number of bytes that a proc has coded so far.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -39,7 +39,7 @@ HG_PUBLIC hg_size_t hg_proc_get_size_used(hg_proc_t proc);
 /**
  * Get the number of bytes that are left in the buffer of a proc.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -52,7 +52,7 @@ HG_PUBLIC hg_size_t hg_proc_get_size_left(hg_proc_t proc);
  * Enlarge the buffer of a proc: move the coded bytes to an extra buffer, or to
  * a longer extra buffer.
  *
- * @param proc           [in]
+ * @param proc           [in]  the proc, as a function hg_proc_T() receives it
  * @param req_buf_size   [in]  bytes wanted, more than the buffer has now
  * Owns:      pointers of hg_proc_save_ptr() and hg_proc_get_extra_buf() are
  *            invalid afterwards.
@@ -69,8 +69,8 @@ HG_PUBLIC hg_return_t hg_proc_set_size(hg_proc_t proc, hg_size_t req_buf_size);
  * Get the address of the next `data_size` bytes, which the caller itself codes;
  * the bytes count as coded. hg_proc_restore_ptr() must follow.
  *
- * @param proc       [in]
- * @param data_size  [in]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
+ * @param data_size  [in]  number of bytes
  * Owns:      the result is borrowed from the proc, until the proc codes more.
  * Errors:    NULL: proc is NULL or freeing, too few bytes are left to decode
  *            (the log says how many), or no memory.
@@ -84,7 +84,7 @@ HG_PUBLIC void *hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size);
  * End the coding of the bytes of hg_proc_save_ptr() by the caller, and add the
  * bytes to the checksum.
  *
- * @param proc       [in]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
  * @param data       [in]  the result of hg_proc_save_ptr()
  * @param data_size  [in]  as for hg_proc_save_ptr()
  * Owns:      the pointer is invalid after the call.
@@ -100,7 +100,7 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(
  * Get the extra buffer of a proc, which holds all coded bytes, or NULL if the
  * first buffer was large enough.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      the result is borrowed from the proc, unless the caller takes it:
  *            hg_proc_set_extra_buf_is_mine().
  * Errors:    NULL gives NULL.
@@ -113,7 +113,7 @@ HG_PUBLIC void *hg_proc_get_extra_buf(hg_proc_t proc);
 /**
  * Get the size of the extra buffer of a proc; 0 if there is no extra buffer.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives 0.
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -125,7 +125,7 @@ HG_PUBLIC hg_size_t hg_proc_get_extra_size(hg_proc_t proc);
 /**
  * Set the owner of the extra buffer of a proc.
  *
- * @param proc    [in]
+ * @param proc    [in]  the proc, as a function hg_proc_T() receives it
  * @param theirs  [in]  HG_TRUE: the caller owns the buffer, and calls free();
  *                      HG_FALSE: the proc owns the buffer, as initially
  * Owns:      as `theirs` says.
@@ -140,7 +140,7 @@ HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(
 /**
  * End the coding by a proc, and complete the checksum of all coded bytes.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG proc is NULL
  * Threads:   any thread, one at a time per proc; never blocks.
@@ -152,8 +152,8 @@ HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
 /**
  * Get the checksum of a proc: 2, 4 or 8 bytes, in native order.
  *
- * @param proc       [in]
- * @param hash       [out]
+ * @param proc       [in]   the proc, as a function hg_proc_T() receives it
+ * @param hash       [out]  room for the checksum
  * @param hash_size  [in]  size of `hash` in bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG    proc or hash is NULL
@@ -169,8 +169,8 @@ HG_PUBLIC hg_return_t hg_proc_checksum_get(
 /**
  * Compare the checksum of a proc with a checksum that was received.
  *
- * @param proc       [in]
- * @param hash       [in]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
+ * @param hash       [in]  the checksum that was received
  * @param hash_size  [in]  size of `hash` in bytes
  * Owns:      nothing changes hands.
  * Errors:    HG_CHECKSUM_ERROR the checksums differ
@@ -187,9 +187,9 @@ HG_PUBLIC hg_return_t hg_proc_checksum_verify(
 /**
  * Add bytes that the proc has not coded to the checksum of the proc.
  *
- * @param proc       [in]
- * @param data       [in]
- * @param data_size  [in]
+ * @param proc       [in]  the proc, as a function hg_proc_T() receives it
+ * @param data       [in]  the bytes to add
+ * @param data_size  [in]  number of bytes
  * Owns:      nothing changes hands.
  * Errors:    NULL has no effect.
  * Threads:   any thread, one at a time per proc; never blocks.

@@ -16,7 +16,7 @@ extern "C" {
  * If peers may only read the memory, and the data fit into the message, the
  * data are sent with the handle; a later pull of the data is a local copy.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `hg_bulk_t *`; the handle may be HG_BULK_NULL
  * Owns:      HG_DECODE creates a handle, and HG_FREE releases a reference; to
  *            keep the handle, call HG_Bulk_ref_incr() before.

@@ -22,7 +22,7 @@ extern "C" {
 /**
  * Code a string; a decoded string always ends in NUL.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `hg_string_t *`; the string may be NULL
  * Owns:      HG_DECODE allocates a string; HG_FREE or free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
@@ -37,7 +37,7 @@ HG_PUBLIC hg_return_t hg_proc_hg_string_t(hg_proc_t proc, void *data);
 /**
  * Code a constant string.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `hg_const_string_t *`; the string may be NULL
  * Owns:      HG_DECODE allocates a string; HG_FREE or free() frees it.
  * Errors:    as hg_proc_hg_string_t().
@@ -50,7 +50,7 @@ HG_PUBLIC hg_return_t hg_proc_hg_const_string_t(hg_proc_t proc, void *data);
 /**
  * Code a string object; a decoded object owns its string.
  *
- * @param proc  [in]
+ * @param proc  [in]  the proc, as a function hg_proc_T() receives it
  * @param data  [in,out]  a `hg_string_object_t *`
  * Owns:      HG_DECODE allocates a string; HG_FREE or hg_string_object_free()
  *            frees it.

@@ -14,7 +14,7 @@ extern "C" {
 /**
  * Register an RPC by name; the id is a 32 bit hash of the name.
  *
- * @param hg_class     [in]
+ * @param hg_class     [in]  of HG_Init() or its forms, or amalgam_init()
  * @param func_name    [in]  "hello" has the id 261238937 everywhere
  * @param in_proc_cb   [in]  codes the input; NULL: there is none
  * @param out_proc_cb  [in]  codes the output; NULL: there is none
@@ -32,8 +32,8 @@ HG_PUBLIC hg_id_t HG_Register_name(hg_class_t *hg_class, const char *func_name,
 /**
  * Tell whether an RPC with a name is registered.
  *
- * @param hg_class   [in]
- * @param func_name  [in]
+ * @param hg_class   [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param func_name  [in]   as for HG_Register_name()
  * @param id         [out]  id of the name, even if not registered; may be NULL
  * @param flag       [out]  HG_TRUE or HG_FALSE
  * Owns:      nothing changes hands.
@@ -51,11 +51,11 @@ HG_PUBLIC hg_return_t HG_Registered_name(
  * If the id is registered already, the procs and the callback are replaced,
  * with a warning.
  *
- * @param hg_class     [in]
+ * @param hg_class     [in]  of HG_Init() or its forms, or amalgam_init()
  * @param id           [in]  not 0
- * @param in_proc_cb   [in]  as for HG_Register_name(), like the next two
- * @param out_proc_cb  [in]
- * @param rpc_cb       [in]
+ * @param in_proc_cb   [in]  codes the input struct; NULL: there is no input
+ * @param out_proc_cb  [in]  codes the output struct; NULL: there is no output
+ * @param rpc_cb       [in]  the handler; NULL: this process only calls
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class is NULL or id is 0
  *            HG_NOMEM       no memory for the entry
@@ -71,8 +71,8 @@ HG_PUBLIC hg_return_t HG_Register(hg_class_t *hg_class, hg_id_t id,
  *
  * Requests for the RPC that arrive later are answered with HG_NOENTRY.
  *
- * @param hg_class  [in]
- * @param id        [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
+ * @param id        [in]  of a registered RPC
  * Owns:      the data of HG_Register_data() are freed by their callback.
  * Errors:    HG_INVALID_ARG hg_class is NULL
  *            HG_NOENTRY     not registered
@@ -85,8 +85,8 @@ HG_PUBLIC hg_return_t HG_Deregister(hg_class_t *hg_class, hg_id_t id);
 /**
  * Tell whether an RPC with an id is registered.
  *
- * @param hg_class  [in]
- * @param id        [in]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param id        [in]   of a registered RPC
  * @param flag      [out]  HG_TRUE or HG_FALSE
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class or flag is NULL
@@ -100,8 +100,8 @@ HG_PUBLIC hg_return_t HG_Registered(
 /**
  * Get the procs of an RPC.
  *
- * @param hg_class     [in]
- * @param id           [in]
+ * @param hg_class     [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param id           [in]   of a registered RPC
  * @param flag         [out]  HG_TRUE if registered: then the procs are written
  * @param in_proc_cb   [out]  may be NULL
  * @param out_proc_cb  [out]  may be NULL
@@ -117,8 +117,8 @@ HG_PUBLIC hg_return_t HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id,
 /**
  * Attach a pointer of the program to an RPC.
  *
- * @param hg_class       [in]
- * @param id             [in]
+ * @param hg_class       [in]  of HG_Init() or its forms, or amalgam_init()
+ * @param id             [in]  of a registered RPC
  * @param data           [in]  earlier data are freed by their callback
  * @param free_callback  [in]  called with `data` when the RPC is deregistered
  *                             or the class closed; may be NULL
@@ -135,8 +135,8 @@ HG_PUBLIC hg_return_t HG_Register_data(hg_class_t *hg_class, hg_id_t id,
 /**
  * Get the pointer that HG_Register_data() attached, or NULL.
  *
- * @param hg_class  [in]
- * @param id        [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
+ * @param id        [in]  of a registered RPC
  * Owns:      nothing changes hands.
  * Errors:    NULL also if the RPC is not registered.
  * Threads:   any thread; never blocks.
@@ -150,8 +150,8 @@ HG_PUBLIC void *HG_Registered_data(hg_class_t *hg_class, hg_id_t id);
  *
  * Origin and target make this call before they create handles with that id.
  *
- * @param hg_class  [in]
- * @param id        [in]
+ * @param hg_class  [in]  of HG_Init() or its forms, or amalgam_init()
+ * @param id        [in]  of a registered RPC
  * @param disable   [in]  HG_TRUE: one-way; HG_FALSE: with a reply again
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class is NULL
@@ -166,8 +166,8 @@ HG_PUBLIC hg_return_t HG_Registered_disable_response(
 /**
  * Tell whether an RPC is one-way.
  *
- * @param hg_class  [in]
- * @param id        [in]
+ * @param hg_class  [in]   of HG_Init() or its forms, or amalgam_init()
+ * @param id        [in]   of a registered RPC
  * @param disabled  [out]  HG_TRUE or HG_FALSE
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG hg_class or disabled is NULL

@@ -27,8 +27,9 @@ extern "C" {
 /**
  * Create a class of requests that use the same two functions.
  *
- * @param progress_func  [in]
- * @param trigger_func   [in]
+ * @param progress_func  [in]  makes progress for a limited time, as
+ *                             HG_Progress() does
+ * @param trigger_func   [in]  runs callbacks, as HG_Trigger() does
  * @param arg            [in]  passed to both functions
  * Owns:      the caller owns the result; hg_request_finalize() frees it. `arg`
  *            must live until then.
@@ -58,7 +59,7 @@ HG_UTIL_PUBLIC void hg_request_finalize(
 /**
  * Create a request, not complete.
  *
- * @param request_class  [in]
+ * @param request_class  [in]  of hg_request_init()
  * Owns:      the caller owns the result; hg_request_destroy() frees it.
  * Errors:    NULL: request_class is NULL, or no memory.
  * Threads:   any thread; never blocks.
@@ -83,7 +84,7 @@ HG_UTIL_PUBLIC void hg_request_destroy(hg_request_t *request);
 /**
  * Make a complete request ready to be completed again.
  *
- * @param request  [in]
+ * @param request  [in]  of hg_request_create()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL request is NULL
  * Threads:   any thread, one at a time per request; never blocks.
@@ -95,7 +96,7 @@ HG_UTIL_PUBLIC int hg_request_reset(hg_request_t *request);
 /**
  * Complete a request; threads that wait for it return.
  *
- * @param request  [in]
+ * @param request  [in]  of hg_request_create()
  * Owns:      nothing changes hands; a thread that waits may destroy the request
  *            as soon as its wait returns.
  * Errors:    NULL has no effect.
@@ -108,7 +109,7 @@ HG_UTIL_PUBLIC void hg_request_complete(hg_request_t *request);
 /**
  * Wait until a request is complete, and call progress and trigger meanwhile.
  *
- * @param request  [in]
+ * @param request  [in]   of hg_request_create()
  * @param timeout  [in]   milliseconds; 0: trigger and test once
  * @param flag     [out]  HG_UTIL_TRUE if complete, HG_UTIL_FALSE after the
  *                        time-out, which is no error; may be NULL
@@ -126,8 +127,8 @@ HG_UTIL_PUBLIC int hg_request_wait(
 /**
  * Wait until all of several requests are complete.
  *
- * @param count    [in]
- * @param request  [in]
+ * @param count    [in]   number of requests
+ * @param request  [in]   of hg_request_create()
  * @param timeout  [in]   milliseconds, for all requests together
  * @param flag     [out]  HG_UTIL_TRUE if all are complete; may be NULL
  * Owns:      nothing changes hands.
@@ -142,8 +143,8 @@ HG_UTIL_PUBLIC int hg_request_waitall(int count, hg_request_t *request[],
 /**
  * Attach a pointer of the program to a request.
  *
- * @param request  [in]
- * @param data     [in]
+ * @param request  [in]  of hg_request_create()
+ * @param data     [in]  the pointer; NULL is allowed
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL request is NULL
  * Threads:   any thread, one at a time per request; never blocks.
@@ -155,7 +156,7 @@ HG_UTIL_PUBLIC int hg_request_set_data(hg_request_t *request, void *data);
 /**
  * Get the pointer that hg_request_set_data() attached, or NULL.
  *
- * @param request  [in]
+ * @param request  [in]  of hg_request_create()
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread, one at a time per request; never blocks.

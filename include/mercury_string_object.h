@@ -18,7 +18,7 @@ extern "C" {
 /**
  * Initialise a string object without a string.
  *
- * @param string  [out]
+ * @param string  [out]  the string object to initialise
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG string is NULL
  * Threads:   any thread, one at a time per object; never blocks.
@@ -30,7 +30,7 @@ HG_PUBLIC hg_return_t hg_string_object_init(hg_string_object_t *string);
 /**
  * Initialise a string object with a string.
  *
- * @param string    [out]
+ * @param string    [out]  the string object to initialise
  * @param s         [in]  may be NULL
  * @param is_owned  [in]  HG_TRUE: `s` is of malloc(), and the object owns it
  * Owns:      as `is_owned` says; otherwise `s` must outlive the object.
@@ -45,7 +45,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_char(
 /**
  * Initialise a string object with a constant string.
  *
- * @param string    [out]
+ * @param string    [out]  the string object to initialise
  * @param s         [in]  may be NULL
  * @param is_owned  [in]  HG_TRUE: `s` is of malloc(), and the object owns it
  * Owns:      as `is_owned` says; otherwise `s` must outlive the object.
@@ -61,7 +61,7 @@ HG_PUBLIC hg_return_t hg_string_object_init_const_char(
  * Free the string of a string object, if the object owns it; afterwards the
  * object has no string.
  *
- * @param string  [in,out]
+ * @param string  [in,out]  the string object
  * Owns:      an owned string is consumed.
  * Errors:    HG_INVALID_ARG string is NULL
  * Threads:   any thread, one at a time per object; never blocks.
@@ -73,8 +73,8 @@ HG_PUBLIC hg_return_t hg_string_object_free(hg_string_object_t *string);
 /**
  * Initialise a string object with a copy of another's string.
  *
- * @param string      [in]
- * @param new_string  [out]
+ * @param string      [in]   the string object to copy
+ * @param new_string  [out]  the string object to initialise
  * Owns:      the new object owns the copy; hg_string_object_free() frees it.
  * Errors:    HG_INVALID_ARG new_string is NULL
  *            HG_NOMEM       no memory
@@ -89,7 +89,7 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
  * Replace the string of a string object by a string that the object does not
  * own, and return the old string.
  *
- * @param string  [in,out]
+ * @param string  [in,out]  the string object
  * @param s       [in]  may be NULL
  * Owns:      if the object owned the old string, the caller owns that now, and
  *            calls free(); else the owner of the old string does not change.

@@ -24,7 +24,7 @@ extern "C" {
 /**
  * Set a thread variable to "no thread".
  *
- * @param thread  [out]
+ * @param thread  [out]  the variable to initialise
  * Owns:      nothing changes hands.
  * Errors:    NULL has no effect.
  * Threads:   any thread; never blocks.
@@ -36,8 +36,8 @@ HG_UTIL_PUBLIC void hg_thread_init(hg_thread_t *thread);
 /**
  * Start a thread.
  *
- * @param thread  [out]
- * @param f       [in]
+ * @param thread  [out]  the new thread
+ * @param f       [in]   the function that the thread runs
  * @param data    [in]   passed to `f`
  * Owns:      the caller owns the thread; hg_thread_join() frees it. `data` must
  *            live as long as `f` uses it.
@@ -65,7 +65,7 @@ HG_UTIL_PUBLIC void hg_thread_exit(hg_thread_ret_t ret);
 /**
  * Wait until a thread has ended.
  *
- * @param thread  [in]
+ * @param thread  [in]  of hg_thread_create() or hg_thread_self()
  * Owns:      the thread is consumed.
  * Errors:    HG_UTIL_FAIL the thread is the caller itself; the log says so
  * Threads:   any thread; waits without limit.
@@ -77,7 +77,7 @@ HG_UTIL_PUBLIC int hg_thread_join(hg_thread_t thread);
 /**
  * Request cancellation of a thread at its next POSIX cancellation point.
  *
- * @param thread  [in]
+ * @param thread  [in]  of hg_thread_create() or hg_thread_self()
  * Owns:      nothing changes hands; the caller still joins the thread.
  * Errors:    HG_UTIL_FAIL the system does not know the thread
  * Threads:   any thread; never blocks.
@@ -100,7 +100,7 @@ HG_UTIL_PUBLIC int hg_thread_yield(void);
 /**
  * Create a key for a thread-local pointer, initially NULL.
  *
- * @param key  [out]
+ * @param key  [out]  the new key
  * Owns:      the caller owns the key; hg_thread_key_delete() frees it. The
  *            program frees the pointers.
  * Errors:    HG_UTIL_FAIL key is NULL, or there are no more keys
@@ -113,7 +113,7 @@ HG_UTIL_PUBLIC int hg_thread_key_create(hg_thread_key_t *key);
 /**
  * Delete a key.
  *
- * @param key  [in]
+ * @param key  [in]  of hg_thread_key_create()
  * Owns:      the key is consumed.
  * Errors:    HG_UTIL_FAIL there is no such key
  * Threads:   any thread; never blocks.
@@ -125,8 +125,8 @@ HG_UTIL_PUBLIC int hg_thread_key_delete(hg_thread_key_t key);
 /**
  * Get the cores that a thread may run on.
  *
- * @param thread    [in]
- * @param cpu_mask  [out]
+ * @param thread    [in]   of hg_thread_create() or hg_thread_self()
+ * @param cpu_mask  [out]  the cores
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or too small for this machine
  * Threads:   any thread; never blocks.
@@ -139,8 +139,8 @@ HG_UTIL_PUBLIC int hg_thread_getaffinity(
 /**
  * Set the cores that a thread may run on.
  *
- * @param thread    [in]
- * @param cpu_mask  [in]
+ * @param thread    [in]  of hg_thread_create() or hg_thread_self()
+ * @param cpu_mask  [in]  the cores
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL cpu_mask is NULL, or names no core that the process
  *                         may use; nothing changed
@@ -168,8 +168,8 @@ static HG_UTIL_INLINE hg_thread_t hg_thread_self(void)
 /**
  * Tell whether two variables name the same thread; 0: no.
  *
- * @param t1  [in]
- * @param t2  [in]
+ * @param t1  [in]  a thread
+ * @param t2  [in]  a thread
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -184,7 +184,7 @@ static HG_UTIL_INLINE int hg_thread_equal(hg_thread_t t1, hg_thread_t t2)
 /**
  * Get the calling thread's pointer of a key, or NULL.
  *
- * @param key  [in]
+ * @param key  [in]  of hg_thread_key_create()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -199,8 +199,8 @@ static HG_UTIL_INLINE void *hg_thread_getspecific(hg_thread_key_t key)
 /**
  * Set the calling thread's pointer of a key.
  *
- * @param key    [in]
- * @param value  [in]
+ * @param key    [in]  of hg_thread_key_create()
+ * @param value  [in]  the pointer; NULL is allowed
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL there is no such key, or no memory
  * Threads:   any thread; never blocks.

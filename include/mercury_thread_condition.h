@@ -21,7 +21,7 @@ extern "C" {
 /**
  * Initialise a condition variable.
  *
- * @param cond  [out]
+ * @param cond  [out]  the variable to initialise
  * Owns:      the caller owns the condition; hg_thread_cond_destroy() frees it.
  * Errors:    HG_UTIL_FAIL cond is NULL, or no memory
  * Threads:   any thread; never blocks.
@@ -33,7 +33,7 @@ HG_UTIL_PUBLIC int hg_thread_cond_init(hg_thread_cond_t *cond);
 /**
  * Destroy a condition variable.
  *
- * @param cond  [in]
+ * @param cond  [in]  of hg_thread_cond_init()
  * Owns:      the condition is consumed.
  * Errors:    HG_UTIL_FAIL cond is NULL
  * Threads:   one thread, when no thread waits.
@@ -45,7 +45,7 @@ HG_UTIL_PUBLIC int hg_thread_cond_destroy(hg_thread_cond_t *cond);
 /**
  * Wake at least one of the threads that wait for a condition.
  *
- * @param cond  [in]
+ * @param cond  [in]  of hg_thread_cond_init()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -60,7 +60,7 @@ static HG_UTIL_INLINE int hg_thread_cond_signal(hg_thread_cond_t *cond)
 /**
  * Wake all threads that wait for a condition.
  *
- * @param cond  [in]
+ * @param cond  [in]  of hg_thread_cond_init()
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -76,7 +76,7 @@ static HG_UTIL_INLINE int hg_thread_cond_broadcast(hg_thread_cond_t *cond)
  * Unlock a mutex and wait for a condition, atomically; lock the mutex again
  * when woken.
  *
- * @param cond   [in]
+ * @param cond   [in]  of hg_thread_cond_init()
  * @param mutex  [in]  held by the caller, before and after
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL a mutex that detects misuse is not held by the caller
@@ -93,7 +93,7 @@ static HG_UTIL_INLINE int hg_thread_cond_wait(
 /**
  * Wait for a condition like hg_thread_cond_wait(), but with a time limit.
  *
- * @param cond     [in]
+ * @param cond     [in]  of hg_thread_cond_init()
  * @param mutex    [in]  held by the caller, before and after, also on failure
  * @param timeout  [in]  milliseconds, on a monotonic clock
  * Owns:      nothing changes hands.

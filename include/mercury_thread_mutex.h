@@ -21,7 +21,7 @@ extern "C" {
  * Initialise a mutex, unlocked, that detects misuse: a second lock by its
  * holder, and an unlock by another thread, return an error.
  *
- * @param mutex  [out]
+ * @param mutex  [out]  the mutex to initialise
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
@@ -34,7 +34,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init(hg_thread_mutex_t *mutex);
  * Initialise a fast mutex, unlocked: it spins for a while before it sleeps, and
  * does not detect misuse.
  *
- * @param mutex  [out]
+ * @param mutex  [out]  the mutex to initialise
  * Owns:      the caller owns the lock; hg_thread_mutex_destroy() frees it.
  * Errors:    HG_UTIL_FAIL mutex is NULL, or no memory
  * Threads:   any thread; never blocks.
@@ -46,7 +46,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_init_fast(hg_thread_mutex_t *mutex);
 /**
  * Destroy a mutex.
  *
- * @param mutex  [in]
+ * @param mutex  [in]  of hg_thread_mutex_init()
  * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL mutex is NULL or held; a held mutex stays as it is
  * Threads:   one thread, when no other uses the lock.
@@ -58,7 +58,7 @@ HG_UTIL_PUBLIC int hg_thread_mutex_destroy(hg_thread_mutex_t *mutex);
 /**
  * Lock a mutex, waiting until it is free.
  *
- * @param mutex  [in]
+ * @param mutex  [in]  of hg_thread_mutex_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL a mutex that detects misuse is held by the caller
  * Threads:   any thread; waits without limit.
@@ -76,7 +76,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_lock(hg_thread_mutex_t *mutex)
 /**
  * Lock a mutex if it is free.
  *
- * @param mutex  [in]
+ * @param mutex  [in]  of hg_thread_mutex_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL the mutex is held
  * Threads:   any thread; never blocks.
@@ -95,7 +95,7 @@ static HG_UTIL_INLINE int hg_thread_mutex_try_lock(hg_thread_mutex_t *mutex)
 /**
  * Unlock a mutex.
  *
- * @param mutex  [in]
+ * @param mutex  [in]  of hg_thread_mutex_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL a mutex that detects misuse is not held by the caller
  * Threads:   the thread that holds it; never blocks.

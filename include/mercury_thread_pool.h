@@ -25,7 +25,7 @@ extern "C" {
  * Start the threads of a pool.
  *
  * @param thread_count  [in]   at least 1
- * @param pool          [out]
+ * @param pool          [out]  the new pool
  * Owns:      the caller owns the result; hg_thread_pool_destroy() frees it.
  * Errors:    HG_UTIL_FAIL thread_count is 0, pool is NULL, no memory, or the
  *                         system gives no more threads; nothing is left behind
@@ -51,8 +51,8 @@ HG_UTIL_PUBLIC int hg_thread_pool_destroy(hg_thread_pool_t *pool);
 /**
  * Post work to the threads of a pool.
  *
- * @param pool  [in]
- * @param work  [in]
+ * @param pool  [in]  of hg_thread_pool_init()
+ * @param work  [in]  the function to run and its argument
  * Owns:      the memory stays the caller's and must live until its function is
  *            called.
  * Errors:    HG_UTIL_FAIL an argument or the function is NULL

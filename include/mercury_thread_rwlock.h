@@ -18,7 +18,7 @@ extern "C" {
 /**
  * Initialise a readers-writer lock, unlocked.
  *
- * @param rwlock  [out]
+ * @param rwlock  [out]  the lock to initialise
  * Owns:      the caller owns the lock; hg_thread_rwlock_destroy() frees it.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or no memory
  * Threads:   any thread; never blocks.
@@ -30,7 +30,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_init(hg_thread_rwlock_t *rwlock);
 /**
  * Destroy a readers-writer lock.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
  * Threads:   one thread, when no other uses the lock.
@@ -42,7 +42,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_destroy(hg_thread_rwlock_t *rwlock);
 /**
  * Lock for reading; wait while a writer holds the lock.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or the caller holds it for writing
  * Threads:   any thread; waits without limit.
@@ -54,7 +54,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_rdlock(hg_thread_rwlock_t *rwlock);
 /**
  * Lock for reading unless a writer holds the lock.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL a writer holds the lock, or rwlock is NULL
  * Threads:   any thread; never blocks.
@@ -66,7 +66,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_rdlock(hg_thread_rwlock_t *rwlock);
 /**
  * Release a lock held for reading.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
  * Threads:   the thread that holds it; never blocks.
@@ -78,7 +78,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_release_rdlock(hg_thread_rwlock_t *rwlock);
 /**
  * Lock for writing; wait while other threads hold the lock.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL, or the caller holds it for writing
  * Threads:   any thread; waits without limit.
@@ -90,7 +90,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_wrlock(hg_thread_rwlock_t *rwlock);
 /**
  * Lock for writing if no other thread holds the lock.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL the lock is held, or rwlock is NULL
  * Threads:   any thread; never blocks.
@@ -102,7 +102,7 @@ HG_UTIL_PUBLIC int hg_thread_rwlock_try_wrlock(hg_thread_rwlock_t *rwlock);
 /**
  * Release a lock held for writing.
  *
- * @param rwlock  [in]
+ * @param rwlock  [in]  of hg_thread_rwlock_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL rwlock is NULL
  * Threads:   the thread that holds it; never blocks.

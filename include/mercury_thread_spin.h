@@ -16,7 +16,7 @@ extern "C" {
 /**
  * Initialise a spin lock, unlocked.
  *
- * @param lock  [out]
+ * @param lock  [out]  the lock to initialise
  * Owns:      the caller owns the lock; hg_thread_spin_destroy() frees it.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   any thread; never blocks.
@@ -28,7 +28,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_init(hg_thread_spin_t *lock);
 /**
  * Destroy a spin lock.
  *
- * @param lock  [in]
+ * @param lock  [in]  of hg_thread_spin_init()
  * Owns:      the lock is consumed.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   one thread, when no other uses the lock.
@@ -40,7 +40,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_destroy(hg_thread_spin_t *lock);
 /**
  * Lock a spin lock, polling until it is free.
  *
- * @param lock  [in]
+ * @param lock  [in]  of hg_thread_spin_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   any thread; waits without limit, and keeps the core.
@@ -52,7 +52,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_lock(hg_thread_spin_t *lock);
 /**
  * Lock a spin lock if it is free.
  *
- * @param lock  [in]
+ * @param lock  [in]  of hg_thread_spin_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL the lock is held, or lock is NULL
  * Threads:   any thread; never blocks.
@@ -64,7 +64,7 @@ HG_UTIL_PUBLIC int hg_thread_spin_try_lock(hg_thread_spin_t *lock);
 /**
  * Unlock a spin lock.
  *
- * @param lock  [in]
+ * @param lock  [in]  of hg_thread_spin_init()
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL lock is NULL
  * Threads:   the thread that holds it; never blocks.

@@ -22,7 +22,7 @@ extern "C" {
 /**
  * Get the current time, with a resolution of nanoseconds.
  *
- * @param tv  [out]
+ * @param tv  [out]  the time
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL tv is NULL
  * Threads:   any thread; never blocks.
@@ -34,7 +34,7 @@ HG_UTIL_PUBLIC int hg_time_get_current(hg_time_t *tv);
 /**
  * Get the current time, with a resolution of some milliseconds, at less cost.
  *
- * @param tv  [out]
+ * @param tv  [out]  the time
  * Owns:      nothing changes hands.
  * Errors:    HG_UTIL_FAIL tv is NULL
  * Threads:   any thread; never blocks.
@@ -70,7 +70,7 @@ HG_UTIL_PUBLIC char *hg_time_stamp(void);
 /**
  * Convert a duration to seconds.
  *
- * @param tv  [in]
+ * @param tv  [in]  the duration
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -85,7 +85,7 @@ static HG_UTIL_INLINE double hg_time_to_double(hg_time_t tv)
 /**
  * Convert seconds to a duration, rounded down to nanoseconds.
  *
- * @param d  [in]
+ * @param d  [in]  the seconds
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -126,7 +126,7 @@ static HG_UTIL_INLINE unsigned int hg_time_to_ms(hg_time_t tv)
 /**
  * Convert milliseconds to a duration.
  *
- * @param ms  [in]
+ * @param ms  [in]  the milliseconds
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -145,8 +145,8 @@ static HG_UTIL_INLINE hg_time_t hg_time_from_ms(unsigned int ms)
 /**
  * Tell whether `in1` is before `in2`.
  *
- * @param in1  [in]
- * @param in2  [in]
+ * @param in1  [in]  the first time
+ * @param in2  [in]  the second time
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -162,8 +162,8 @@ static HG_UTIL_INLINE bool hg_time_less(hg_time_t in1, hg_time_t in2)
 /**
  * Compute the seconds from `in2` to `in1`.
  *
- * @param in1  [in]
- * @param in2  [in]
+ * @param in1  [in]  the first time
+ * @param in2  [in]  the second time
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -179,8 +179,8 @@ static HG_UTIL_INLINE double hg_time_diff(hg_time_t in1, hg_time_t in2)
 /**
  * Add two times.
  *
- * @param in1  [in]
- * @param in2  [in]
+ * @param in1  [in]  a time, or a duration
+ * @param in2  [in]  a duration
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -203,8 +203,8 @@ static HG_UTIL_INLINE hg_time_t hg_time_add(hg_time_t in1, hg_time_t in2)
 /**
  * Subtract `in2` from `in1`.
  *
- * @param in1  [in]
- * @param in2  [in]
+ * @param in1  [in]  the first time
+ * @param in2  [in]  the second time
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.

@@ -15,9 +15,10 @@ extern "C" {
  * Returns at once; the callback runs in a later HG_Trigger(), when the bytes
  * are in place. Size 0 is allowed; the callback runs then, too.
  *
- * @param context        [in]
- * @param callback       [in]
- * @param arg            [in]
+ * @param context        [in]   of HG_Context_create() or HG_Context_create_id()
+ * @param callback       [in]   run in HG_Trigger() of the context when the
+ *                              transfer has ended
+ * @param arg            [in]   passed to the callback
  * @param op             [in]   HG_BULK_PUSH: to the origin's memory;
  *                              HG_BULK_PULL: from it
  * @param origin_addr    [in]   the process that exposed `origin_handle`
@@ -57,16 +58,18 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t *context, hg_cb_t callback,
  * Move bytes between the memory of a bound handle and local memory; any process
  * may have sent the handle to the caller.
  *
- * @param context        [in]   as for HG_Bulk_transfer(), like all parameters
- * @param callback       [in]
- * @param arg            [in]
- * @param op             [in]
+ * @param context        [in]   as for HG_Bulk_transfer()
+ * @param callback       [in]   run in HG_Trigger() of the context when the
+ *                              transfer has ended
+ * @param arg            [in]   passed to the callback
+ * @param op             [in]   as for HG_Bulk_transfer()
  * @param origin_handle  [in]   bound
- * @param origin_offset  [in]
- * @param local_handle   [in]
- * @param local_offset   [in]
- * @param size           [in]
- * @param op_id          [out]
+ * @param origin_offset  [in]   first byte there, counted through all segments
+ * @param local_handle   [in]   memory of this process
+ * @param local_offset   [in]   first byte here, counted through all segments
+ * @param size           [in]   number of bytes to move
+ * @param op_id          [out]  names the transfer for HG_Bulk_cancel();
+ *                              HG_OP_ID_IGNORE is allowed
  * Owns:      as HG_Bulk_transfer().
  * Errors:    as HG_Bulk_transfer(), and
  *            HG_INVALID_ARG the origin handle is not bound
@@ -82,18 +85,20 @@ HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t *context,
 /**
  * Move bytes as HG_Bulk_transfer() does, with a given context of the origin.
  *
- * @param context        [in]   as for HG_Bulk_transfer(), like all others
- * @param callback       [in]
- * @param arg            [in]
- * @param op             [in]
- * @param origin_addr    [in]
+ * @param context        [in]   as for HG_Bulk_transfer()
+ * @param callback       [in]   run in HG_Trigger() of the context when the
+ *                              transfer has ended
+ * @param arg            [in]   passed to the callback
+ * @param op             [in]   as for HG_Bulk_transfer()
+ * @param origin_addr    [in]   the process whose memory `origin_handle` names
  * @param origin_id      [in]   the context whose progress serves the access
- * @param origin_handle  [in]
- * @param origin_offset  [in]
- * @param local_handle   [in]
- * @param local_offset   [in]
- * @param size           [in]
- * @param op_id          [out]
+ * @param origin_handle  [in]   memory of that process
+ * @param origin_offset  [in]   first byte there, counted through all segments
+ * @param local_handle   [in]   memory of this process
+ * @param local_offset   [in]   first byte here, counted through all segments
+ * @param size           [in]   number of bytes to move
+ * @param op_id          [out]  names the transfer for HG_Bulk_cancel();
+ *                              HG_OP_ID_IGNORE is allowed
  * Owns:      as HG_Bulk_transfer().
  * Errors:    as HG_Bulk_transfer().
  * Threads:   any thread; never blocks.
@@ -112,7 +117,7 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t *context,
  * The callback still runs, once: with HG_CANCELED or with the result that came
  * first. The call has no effect on an ended transfer: ids are never reused.
  *
- * @param op_id  [in]
+ * @param op_id  [in]  of the transfer, as HG_Bulk_transfer() returned it
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG op_id is HG_OP_ID_NULL
  * Threads:   any thread; never blocks.

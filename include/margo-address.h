@@ -12,9 +12,9 @@ extern "C" {
 /**
  * Find an address by its string.
  *
- * @param mid   [in]
- * @param name  [in]
- * @param addr  [out]
+ * @param mid   [in]   the Margo instance
+ * @param name  [in]   as margo_addr_to_string() of that process wrote it
+ * @param addr  [out]  the address
  * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_lookup2()
@@ -29,7 +29,7 @@ HG_PUBLIC hg_return_t margo_addr_lookup(
 /**
  * Free an address.
  *
- * @param mid   [in]
+ * @param mid   [in]  the Margo instance
  * @param addr  [in]  HG_ADDR_NULL is allowed
  * Owns:      the caller's reference to the address is consumed.
  * Errors:    HG_INVALID_ARG mid is NULL
@@ -42,8 +42,8 @@ HG_PUBLIC hg_return_t margo_addr_free(margo_instance_id mid, hg_addr_t addr);
 /**
  * Get the address of this process.
  *
- * @param mid   [in]
- * @param addr  [out]
+ * @param mid   [in]   the Margo instance
+ * @param addr  [out]  the address of this process
  * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_self()
@@ -56,9 +56,9 @@ HG_PUBLIC hg_return_t margo_addr_self(margo_instance_id mid, hg_addr_t *addr);
 /**
  * Take another reference to an address.
  *
- * @param mid       [in]
- * @param addr      [in]
- * @param new_addr  [out]
+ * @param mid       [in]   the Margo instance
+ * @param addr      [in]   the address to refer to
+ * @param new_addr  [out]  the same address, with a reference of its own
  * Owns:      the caller owns the result; margo_addr_free() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_dup()
@@ -72,9 +72,9 @@ HG_PUBLIC hg_return_t margo_addr_dup(
 /**
  * Tell whether two addresses name the same process.
  *
- * @param mid    [in]
- * @param addr1  [in]
- * @param addr2  [in]
+ * @param mid    [in]  the Margo instance
+ * @param addr1  [in]  an address, HG_ADDR_NULL included
+ * @param addr2  [in]  the address to compare with
  * Owns:      nothing changes hands.
  * Errors:    HG_FALSE also when mid is NULL.
  * Threads:   any thread; never blocks.
@@ -87,8 +87,8 @@ HG_PUBLIC hg_bool_t margo_addr_cmp(
 /**
  * Declare a peer dead, as HG_Addr_set_remove() does: a hint without effect.
  *
- * @param mid   [in]
- * @param addr  [in]
+ * @param mid   [in]  the Margo instance
+ * @param addr  [in]  the address of the dead peer
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            and those of HG_Addr_set_remove()
@@ -102,11 +102,11 @@ HG_PUBLIC hg_return_t margo_addr_set_remove(
 /**
  * Write an address as a string.
  *
- * @param mid       [in]
+ * @param mid       [in]  the Margo instance
  * @param buf       [out]  NULL: only the size is wanted
  * @param buf_size  [in,out]  size of the buffer; becomes the bytes needed, with
  *                            NUL
- * @param addr      [in]
+ * @param addr      [in]  the address to write
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid, buf_size or addr is NULL
  *            HG_OVERFLOW    the buffer is too small; only buf_size is written

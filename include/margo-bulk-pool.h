@@ -22,11 +22,11 @@ typedef struct margo_bulk_poolset *margo_bulk_poolset_t;
 /**
  * Create a pool of exposed buffers.
  *
- * @param mid    [in]
+ * @param mid    [in]   the Margo instance
  * @param count  [in]   buffers, at least 1
  * @param size   [in]   bytes of each, at least 1
  * @param flag   [in]   as for margo_bulk_create(): HG_BULK_READWRITE ...
- * @param pool   [out]
+ * @param pool   [out]  the new pool
  * Owns:      the caller owns the result; margo_bulk_pool_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    mid or pool is NULL, count or size is 0, or
@@ -43,7 +43,7 @@ HG_PUBLIC hg_return_t margo_bulk_pool_create(margo_instance_id mid,
 /**
  * Destroy a pool and its buffers.
  *
- * @param pool  [in]
+ * @param pool  [in]  of margo_bulk_pool_create()
  * Owns:      the pool is consumed, if no error is returned.
  * Errors:    -1  pool is NULL or destroyed, or buffers are in use; the log
  *                says how many
@@ -58,7 +58,7 @@ HG_PUBLIC int margo_bulk_pool_destroy(margo_bulk_pool_t pool);
  *
  * Waiters get buffers in order of arrival.
  *
- * @param pool  [in]
+ * @param pool  [in]   of margo_bulk_pool_create()
  * @param bulk  [out]  exposed memory of the size of the pool's buffers
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
@@ -74,7 +74,7 @@ HG_PUBLIC int margo_bulk_pool_get(margo_bulk_pool_t pool, hg_bulk_t *bulk);
 /**
  * Get a buffer, if a buffer is free now.
  *
- * @param pool  [in]
+ * @param pool  [in]   of margo_bulk_pool_create()
  * @param bulk  [out]  HG_BULK_NULL: all buffers are in use
  * Owns:      the result is borrowed from the pool; margo_bulk_pool_release()
  *            returns it.
@@ -89,7 +89,7 @@ HG_PUBLIC int margo_bulk_pool_tryget(margo_bulk_pool_t pool, hg_bulk_t *bulk);
  * Release a buffer.
  *
  * @param pool  [in]  the pool of the buffer
- * @param bulk  [in]
+ * @param bulk  [in]  the buffer, as margo_bulk_pool_get() returned it
  * Owns:      the buffer is consumed, if no error is returned.
  * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of the pool
  * Threads:   any thread; never blocks.
@@ -104,13 +104,13 @@ HG_PUBLIC int margo_bulk_pool_release(margo_bulk_pool_t pool, hg_bulk_t bulk);
  * The first pool has buffers of `first_size` bytes; the buffers of each further
  * pool are `size_multiple` times as large as those of the pool before.
  *
- * @param mid            [in]
+ * @param mid            [in]   the Margo instance
  * @param npools         [in]   at least 1
  * @param nbufs          [in]   buffers of each pool, at least 1
  * @param first_size     [in]   bytes, at least 1
  * @param size_multiple  [in]   at least 2
  * @param flag           [in]   as for margo_bulk_create()
- * @param poolset        [out]
+ * @param poolset        [out]  the new poolset
  * Owns:      the caller owns the result; margo_bulk_poolset_destroy() frees it,
  *            before the instance ends.
  * Errors:    HG_INVALID_ARG    an argument is NULL or too small, or the last
@@ -128,7 +128,7 @@ HG_PUBLIC hg_return_t margo_bulk_poolset_create(margo_instance_id mid,
 /**
  * Destroy a poolset, its pools and their buffers.
  *
- * @param poolset  [in]
+ * @param poolset  [in]  of margo_bulk_poolset_create()
  * Owns:      the poolset is consumed, if no error is returned.
  * Errors:    -1 poolset is NULL or destroyed, or buffers are in use: then the
  *               log says how many, and nothing is destroyed
@@ -141,7 +141,7 @@ HG_PUBLIC int margo_bulk_poolset_destroy(margo_bulk_poolset_t poolset);
 /**
  * Get the size of the largest buffers of a poolset.
  *
- * @param poolset  [in]
+ * @param poolset  [in]   of margo_bulk_poolset_create()
  * @param max      [out]  bytes
  * Owns:      nothing changes hands.
  * Errors:    none: where an argument is NULL, nothing is written.
@@ -156,7 +156,7 @@ HG_PUBLIC void margo_bulk_poolset_get_max(
  * Get a buffer of the smallest size that has room for `size` bytes; wait if all
  * buffers of that size are in use.
  *
- * @param poolset  [in]
+ * @param poolset  [in]   of margo_bulk_poolset_create()
  * @param size     [in]   bytes
  * @param bulk     [out]  may have more than `size` bytes
  * Owns:      the result is borrowed from the poolset;
@@ -174,7 +174,7 @@ HG_PUBLIC int margo_bulk_poolset_get(
 /**
  * Get a buffer that has room for `size` bytes, if such a buffer is free now.
  *
- * @param poolset   [in]
+ * @param poolset   [in]   of margo_bulk_poolset_create()
  * @param size      [in]   bytes
  * @param any_flag  [in]   true: get a larger buffer if all buffers of the
  *                         smallest fitting size are in use
@@ -193,7 +193,7 @@ HG_PUBLIC int margo_bulk_poolset_tryget(margo_bulk_poolset_t poolset,
  * Release a buffer.
  *
  * @param poolset  [in]  the poolset of the buffer
- * @param bulk     [in]
+ * @param bulk     [in]  the buffer, as margo_bulk_poolset_get() returned it
  * Owns:      the buffer is consumed, if no error is returned.
  * Errors:    -1 an argument is NULL, or `bulk` is no buffer in use of the set
  * Threads:   any thread; never blocks.

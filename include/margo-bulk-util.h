@@ -17,13 +17,13 @@ extern "C" {
  * Starts all chunks before it waits for the first chunk. All chunks that were
  * started have ended when the function returns.
  *
- * @param mid            [in]
+ * @param mid            [in]  the Margo instance
  * @param op             [in]  HG_BULK_PUSH: to the origin's memory;
  *                             HG_BULK_PULL: from the origin's memory
  * @param origin_addr    [in]  the process that exposed `origin_handle`
- * @param origin_handle  [in]
+ * @param origin_handle  [in]  memory of that process
  * @param origin_offset  [in]  bytes from the start of that handle
- * @param local_handle   [in]
+ * @param local_handle   [in]  memory of this process
  * @param local_offset   [in]  bytes from the start of that handle
  * @param size           [in]  bytes; may be 0
  * @param chunk_size     [in]  bytes of a chunk; the last chunk may be shorter

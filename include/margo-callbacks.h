@@ -15,8 +15,8 @@ extern "C" {
  *
  * The callback that was pushed last runs first.
  *
- * @param mid    [in]
- * @param cb     [in]
+ * @param mid    [in]  the Margo instance
+ * @param cb     [in]  the function to call
  * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
@@ -31,7 +31,7 @@ HG_PUBLIC void margo_push_prefinalize_callback(
 /**
  * Remove the callback that was pushed last without an owner.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
@@ -43,7 +43,7 @@ HG_PUBLIC int margo_pop_prefinalize_callback(margo_instance_id mid);
 /**
  * Get the callback that was pushed last without an owner.
  *
- * @param mid    [in]
+ * @param mid    [in]   the Margo instance
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
@@ -59,9 +59,9 @@ HG_PUBLIC int margo_top_prefinalize_callback(
  * Add a callback, with an owner that can remove it, that runs when the instance
  * begins to end, while calls still work.
  *
- * @param mid    [in]
+ * @param mid    [in]  the Margo instance
  * @param owner  [in]  identifies the owner; only compared
- * @param cb     [in]
+ * @param cb     [in]  the function to call
  * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
@@ -76,7 +76,7 @@ HG_PUBLIC void margo_provider_push_prefinalize_callback(margo_instance_id mid,
 /**
  * Remove the callback that an owner pushed last.
  *
- * @param mid    [in]
+ * @param mid    [in]  the Margo instance
  * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
  * Errors:    0 there is no such callback; 1 the callback was removed
@@ -90,7 +90,7 @@ HG_PUBLIC int margo_provider_pop_prefinalize_callback(
 /**
  * Get the callback that an owner pushed last.
  *
- * @param mid    [in]
+ * @param mid    [in]   the Margo instance
  * @param owner  [in]  identifies the owner; only compared
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
@@ -109,8 +109,8 @@ HG_PUBLIC int margo_provider_top_prefinalize_callback(margo_instance_id mid,
  *
  * The callback that was pushed last runs first.
  *
- * @param mid    [in]
- * @param cb     [in]
+ * @param mid    [in]  the Margo instance
+ * @param cb     [in]  the function to call
  * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
@@ -125,7 +125,7 @@ HG_PUBLIC void margo_push_finalize_callback(
 /**
  * Remove the callback that was pushed last without an owner.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    0 there is no such callback; 1 the callback was removed
  * Threads:   any thread; never blocks.
@@ -137,7 +137,7 @@ HG_PUBLIC int margo_pop_finalize_callback(margo_instance_id mid);
 /**
  * Get the callback that was pushed last without an owner.
  *
- * @param mid    [in]
+ * @param mid    [in]   the Margo instance
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL
  * Owns:      nothing changes hands.
@@ -153,9 +153,9 @@ HG_PUBLIC int margo_top_finalize_callback(
  * Add a callback, with an owner that can remove it, that runs when the instance
  * has ended and calls no longer work.
  *
- * @param mid    [in]
+ * @param mid    [in]  the Margo instance
  * @param owner  [in]  identifies the owner; only compared
- * @param cb     [in]
+ * @param cb     [in]  the function to call
  * @param uargs  [in]  passed to the callback
  * Owns:      `uargs` must live until the callback ran, or is popped.
  * Errors:    none; for a NULL instance or callback, or without memory, nothing
@@ -170,7 +170,7 @@ HG_PUBLIC void margo_provider_push_finalize_callback(margo_instance_id mid,
 /**
  * Remove the callback that an owner pushed last.
  *
- * @param mid    [in]
+ * @param mid    [in]  the Margo instance
  * @param owner  [in]  identifies the owner; only compared
  * Owns:      nothing changes hands.
  * Errors:    0 there is no such callback; 1 the callback was removed
@@ -184,7 +184,7 @@ HG_PUBLIC int margo_provider_pop_finalize_callback(
 /**
  * Get the callback that an owner pushed last.
  *
- * @param mid    [in]
+ * @param mid    [in]   the Margo instance
  * @param owner  [in]  identifies the owner; only compared
  * @param cb     [out]  may be NULL
  * @param uargs  [out]  may be NULL

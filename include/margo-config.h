@@ -49,7 +49,7 @@ struct margo_xstream_info {
  * Describe an instance as JSON text, from which margo_init_ext() makes a
  * similar instance.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
  * Threads:   any thread; waits; other user-level threads of the stream run
@@ -62,7 +62,7 @@ HG_PUBLIC char *margo_get_config(margo_instance_id mid);
 /**
  * Describe an instance as JSON text, as margo_get_config() does, with options.
  *
- * @param mid      [in]
+ * @param mid      [in]  the Margo instance
  * @param options  [in]  bits MARGO_CONFIG_*; 0: none of them
  * Owns:      the caller owns the result; free() frees it.
  * Errors:    NULL mid is NULL, or no memory
@@ -100,8 +100,9 @@ HG_PUBLIC size_t margo_get_num_xstreams(margo_instance_id mid);
 /**
  * Find a pool by its handle, its index or its name.
  *
- * @param mid    [in]
- * @param pool, index, name  [in]
+ * @param mid    [in]  the Margo instance
+ * @param pool, index, name  [in]  the pool: its handle, its index from 0 on, or
+ *                                 its name
  * @param info   [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; no pool has
@@ -121,7 +122,7 @@ HG_PUBLIC hg_return_t margo_find_pool_by_name(
 /**
  * Create a pool from the JSON text of an element of "argobots.pools".
  *
- * @param mid   [in]
+ * @param mid   [in]   the Margo instance
  * @param json  [in]   one JSON object; NULL: "{}", the library chooses a name
  * @param info  [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      the instance owns the pool, until it ends or margo_remove_pool().
@@ -139,9 +140,9 @@ HG_PUBLIC hg_return_t margo_add_pool_from_json(
 /**
  * Add to an instance a pool that the program created.
  *
- * @param mid             [in]
+ * @param mid             [in]   the Margo instance
  * @param name            [in]   NULL: the library chooses one
- * @param pool            [in]
+ * @param pool            [in]   a pool of Argobots
  * @param take_ownership  [in]   ABT_TRUE: the instance frees the pool
  * @param info            [out]  may be NULL; `name` is borrowed from the pool
  * Owns:      with `take_ownership` the instance owns the pool; else the caller
@@ -162,8 +163,9 @@ HG_PUBLIC hg_return_t margo_add_pool_external(margo_instance_id mid,
  *
  * A pool that the instance owns is freed.
  *
- * @param mid  [in]
- * @param pool, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param pool, index, name  [in]  the pool: its handle, its index from 0 on, or
+ *                                 its name
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
@@ -185,8 +187,9 @@ HG_PUBLIC hg_return_t margo_remove_pool_by_name(
 /**
  * Keep a pool from being removed, until margo_pool_release().
  *
- * @param mid  [in]
- * @param handle, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param handle, index, name  [in]  the pool: its handle, its index from 0 on,
+ *                                   or its name
  * Owns:      the caller owns one reference.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
@@ -205,9 +208,10 @@ HG_PUBLIC hg_return_t margo_pool_ref_incr_by_name(
  * Get the number of references to a pool, those of streams, RPCs and the
  * instance included.
  *
- * @param mid       [in]
- * @param handle, index, name  [in]
- * @param refcount  [out]
+ * @param mid       [in]  the Margo instance
+ * @param handle, index, name  [in]  the pool: its handle, its index from 0 on,
+ *                                   or its name
+ * @param refcount  [out]  the number of references
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
@@ -225,8 +229,9 @@ HG_PUBLIC hg_return_t margo_pool_ref_count_by_name(
 /**
  * Release a reference of margo_pool_ref_incr().
  *
- * @param mid  [in]
- * @param handle, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param handle, index, name  [in]  the pool: its handle, its index from 0 on,
+ *                                   or its name
  * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such pool
@@ -245,8 +250,9 @@ HG_PUBLIC hg_return_t margo_pool_release_by_name(
 /**
  * Find an execution stream by its handle, its index or its name.
  *
- * @param mid      [in]
- * @param xstream, index, name  [in]
+ * @param mid      [in]  the Margo instance
+ * @param xstream, index, name  [in]  the stream: its handle, its index from 0
+ *                                    on, or its name
  * @param info     [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL; no stream has
@@ -267,7 +273,7 @@ HG_PUBLIC hg_return_t margo_find_xstream_by_name(
  * Start an execution stream from the JSON text of an element of
  * "argobots.xstreams".
  *
- * @param mid   [in]
+ * @param mid   [in]   the Margo instance
  * @param json  [in]   one JSON object, which names pools of the instance
  * @param info  [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      the instance owns the stream, until it ends or
@@ -288,9 +294,9 @@ HG_PUBLIC hg_return_t margo_add_xstream_from_json(
  *
  * First add the pools of its scheduler, by margo_add_pool_external().
  *
- * @param mid             [in]
+ * @param mid             [in]   the Margo instance
  * @param name            [in]   NULL: the library chooses one
- * @param xstream         [in]
+ * @param xstream         [in]   an execution stream of Argobots
  * @param take_ownership  [in]   ABT_TRUE: the instance will free the stream
  * @param info            [out]  may be NULL; `name` is borrowed from the stream
  * Owns:      with `take_ownership` the instance owns the stream; else the
@@ -314,8 +320,9 @@ HG_PUBLIC hg_return_t margo_add_xstream_external(margo_instance_id mid,
  * have no thread that is ready. A stream that runs the caller ends when the
  * caller leaves it; another stream then continues the caller.
  *
- * @param mid  [in]
- * @param xstream, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param xstream, index, name  [in]  the stream: its handle, its index from 0
+ *                                    on, or its name
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
@@ -337,8 +344,9 @@ HG_PUBLIC hg_return_t margo_remove_xstream_by_name(
 /**
  * Keep an execution stream from being removed, until margo_xstream_release().
  *
- * @param mid  [in]
- * @param handle, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param handle, index, name  [in]  the stream: its handle, its index from 0
+ *                                   on, or its name
  * Owns:      the caller owns one reference.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
@@ -356,9 +364,10 @@ HG_PUBLIC hg_return_t margo_xstream_ref_incr_by_name(
 /**
  * Get the number of references to an execution stream.
  *
- * @param mid       [in]
- * @param handle, index, name  [in]
- * @param refcount  [out]
+ * @param mid       [in]  the Margo instance
+ * @param handle, index, name  [in]  the stream: its handle, its index from 0
+ *                                   on, or its name
+ * @param refcount  [out]  the number of references
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid, refcount, or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
@@ -376,8 +385,9 @@ HG_PUBLIC hg_return_t margo_xstream_ref_count_by_name(
 /**
  * Release a reference of margo_xstream_ref_incr().
  *
- * @param mid  [in]
- * @param handle, index, name  [in]
+ * @param mid  [in]  the Margo instance
+ * @param handle, index, name  [in]  the stream: its handle, its index from 0
+ *                                   on, or its name
  * Owns:      the reference is consumed.
  * Errors:    HG_INVALID_ARG  mid or the handle or name is NULL
  *            HG_NOENTRY      the instance has no such stream
@@ -398,7 +408,7 @@ HG_PUBLIC hg_return_t margo_xstream_release_by_name(
  *
  * Waiting threads are in no pool; when ready, they return to their former pool.
  *
- * @param origin_pool  [in]
+ * @param origin_pool  [in]  the pool that gives its threads away
  * @param target_pool  [in]  equal to origin_pool: nothing is done
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  a pool is ABT_POOL_NULL

@@ -18,7 +18,7 @@ extern "C" {
  * Only the calling thread waits. A call that fails at once sends nothing.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
- * @param handle       [in]
+ * @param handle       [in]  of margo_create(), not in flight
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * Owns:      `in_struct` may be reused when the call returns.
@@ -48,9 +48,9 @@ HG_PUBLIC hg_return_t margo_provider_forward_timed(uint16_t provider_id,
  *
  * As margo_provider_forward_timed(), to the provider of the handle's id.
  *
- * @param handle      [in]
- * @param in_struct   [in]
- * @param timeout_ms  [in]
+ * @param handle      [in]  of margo_create(), not in flight
+ * @param in_struct   [in]  the input; NULL: there is no input
+ * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
@@ -70,9 +70,9 @@ static inline hg_return_t margo_forward_timed(
  *
  * As margo_provider_forward_timed(), without a limit.
  *
- * @param provider_id  [in]
- * @param handle       [in]
- * @param in_struct    [in]
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
+ * @param handle       [in]  of margo_create(), not in flight
+ * @param in_struct    [in]  the input; NULL: there is no input
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
@@ -92,8 +92,8 @@ static inline hg_return_t margo_provider_forward(
  * As margo_provider_forward_timed(), to the provider of the handle's id and
  * without a limit.
  *
- * @param handle     [in]
- * @param in_struct  [in]
+ * @param handle     [in]  of margo_create(), not in flight
+ * @param in_struct  [in]  the input; NULL: there is no input
  * Owns:      `in_struct` may be reused when the call returns.
  * Errors:    those of margo_provider_forward_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
@@ -112,10 +112,10 @@ static inline hg_return_t margo_forward(hg_handle_t handle, void *in_struct)
  * request waits for the answer.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
- * @param handle       [in]
+ * @param handle       [in]   of margo_create(), not in flight
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
- * @param req          [out]
+ * @param req          [out]  the request, for margo_wait() or margo_test()
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG handle or req is NULL; handle is one of a received
@@ -142,10 +142,10 @@ HG_PUBLIC hg_return_t margo_provider_iforward_timed(uint16_t provider_id,
  *
  * As margo_provider_iforward_timed(), to the provider of the handle's id.
  *
- * @param handle      [in]
- * @param in_struct   [in]
- * @param timeout_ms  [in]
- * @param req         [out]
+ * @param handle      [in]   of margo_create(), not in flight
+ * @param in_struct   [in]   the input; NULL: there is no input
+ * @param timeout_ms  [in]   in milliseconds; 0: no limit
+ * @param req         [out]  the request, for margo_wait() or margo_test()
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
@@ -166,10 +166,10 @@ static inline hg_return_t margo_iforward_timed(
  *
  * As margo_provider_iforward_timed(), without a limit.
  *
- * @param provider_id  [in]
- * @param handle       [in]
- * @param in_struct    [in]
- * @param req          [out]
+ * @param provider_id  [in]   MARGO_DEFAULT_PROVIDER_ID: provider of the handle
+ * @param handle       [in]   of margo_create(), not in flight
+ * @param in_struct    [in]   the input; NULL: there is no input
+ * @param req          [out]  the request, for margo_wait() or margo_test()
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
@@ -190,9 +190,9 @@ static inline hg_return_t margo_provider_iforward(uint16_t provider_id,
  * As margo_provider_iforward_timed(), to the provider of the handle's id and
  * without a limit.
  *
- * @param handle     [in]
- * @param in_struct  [in]
- * @param req        [out]
+ * @param handle     [in]   of margo_create(), not in flight
+ * @param in_struct  [in]   the input; NULL: there is no input
+ * @param req        [out]  the request, for margo_wait() or margo_test()
  * Owns:      `in_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    those of margo_provider_iforward_timed().
@@ -212,7 +212,7 @@ static inline hg_return_t margo_iforward(
  * the answer has arrived.
  *
  * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
- * @param handle       [in]
+ * @param handle       [in]  of margo_create(), not in flight
  * @param in_struct    [in]  NULL: there is no input
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param on_complete  [in]  called by the progress loop, with `uargs` and the
@@ -245,11 +245,12 @@ HG_PUBLIC hg_return_t margo_provider_cforward_timed(uint16_t provider_id,
  *
  * As margo_provider_cforward_timed(), to the provider of the handle's id.
  *
- * @param handle       [in]
- * @param in_struct    [in]
- * @param timeout_ms   [in]
- * @param on_complete  [in]
- * @param uargs        [in]
+ * @param handle       [in]  of margo_create(), not in flight
+ * @param in_struct    [in]  the input; NULL: there is no input
+ * @param timeout_ms   [in]  in milliseconds; 0: no limit
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().
@@ -271,11 +272,12 @@ static inline hg_return_t margo_cforward_timed(hg_handle_t handle,
  *
  * As margo_provider_cforward_timed(), without a limit.
  *
- * @param provider_id  [in]
- * @param handle       [in]
- * @param in_struct    [in]
- * @param on_complete  [in]
- * @param uargs        [in]
+ * @param provider_id  [in]  MARGO_DEFAULT_PROVIDER_ID: provider of the handle
+ * @param handle       [in]  of margo_create(), not in flight
+ * @param in_struct    [in]  the input; NULL: there is no input
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().
@@ -297,10 +299,11 @@ static inline hg_return_t margo_provider_cforward(uint16_t provider_id,
  * As margo_provider_cforward_timed(), to the provider of the handle's id and
  * without a limit.
  *
- * @param handle       [in]
- * @param in_struct    [in]
- * @param on_complete  [in]
- * @param uargs        [in]
+ * @param handle       [in]  of margo_create(), not in flight
+ * @param in_struct    [in]  the input; NULL: there is no input
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `in_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
  * Errors:    those of margo_provider_cforward_timed().

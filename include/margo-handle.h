@@ -12,10 +12,11 @@ extern "C" {
 /**
  * Create a handle for a call, or take one from the instance's cache.
  *
- * @param mid     [in]
- * @param addr    [in]
- * @param id      [in]
- * @param handle  [out]
+ * @param mid     [in]   the Margo instance
+ * @param addr    [in]   the target; any address of the class for a call to a
+ *                       group
+ * @param id      [in]   of a registered RPC
+ * @param handle  [out]  the new handle
  * Owns:      the caller owns the result; margo_destroy() frees it.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_OTHER_ERROR the RPC was not registered with Margo
@@ -30,7 +31,7 @@ HG_PUBLIC hg_return_t margo_create(
 /**
  * Release a reference to a handle, of a call or of a request.
  *
- * @param handle  [in]
+ * @param handle  [in]  of margo_create(), or as a handler received it
  * Owns:      the reference to the handle is consumed.
  * Errors:    HG_INVALID_ARG handle was destroyed before; HG_SUCCESS for NULL
  * Threads:   any thread, one at a time per handle; never blocks.
@@ -42,7 +43,7 @@ HG_PUBLIC hg_return_t margo_destroy(hg_handle_t handle);
 /**
  * Take another reference to a handle.
  *
- * @param handle  [in]
+ * @param handle  [in]  of margo_create(), or as a handler received it
  * Owns:      the caller owns the new reference; margo_destroy() releases it.
  * Errors:    HG_INVALID_ARG handle is NULL
  * Threads:   any thread; never blocks.
@@ -54,7 +55,7 @@ HG_PUBLIC hg_return_t margo_ref_incr(hg_handle_t handle);
 /**
  * Get the address, RPC id, context and class of a handle.
  *
- * @param handle  [in]
+ * @param handle  [in]  of margo_create(), or as a handler received it
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -66,8 +67,8 @@ HG_PUBLIC const struct hg_info *margo_get_info(hg_handle_t handle);
 /**
  * Decode the input of a request.
  *
- * @param handle     [in]
- * @param in_struct  [out]
+ * @param handle     [in]   of a request, as its handler received it
+ * @param in_struct  [out]  of the type of the input
  * Owns:      the caller owns the members; margo_free_input() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            HG_NO_MATCH    the RPC has no input, or is no longer registered
@@ -81,8 +82,8 @@ HG_PUBLIC hg_return_t margo_get_input(hg_handle_t handle, void *in_struct);
 /**
  * Free the members of an input.
  *
- * @param handle     [in]
- * @param in_struct  [in,out]
+ * @param handle     [in]  of a request, as its handler received it
+ * @param in_struct  [in,out]  as margo_get_input() filled it in
  * Owns:      the members are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or no input is decoded
  *            and those of HG_Free_input()
@@ -95,8 +96,8 @@ HG_PUBLIC hg_return_t margo_free_input(hg_handle_t handle, void *in_struct);
 /**
  * Decode the output of a call.
  *
- * @param handle      [in]
- * @param out_struct  [out]
+ * @param handle      [in]   of a call that has ended with HG_SUCCESS
+ * @param out_struct  [out]  of the type of the output
  * Owns:      the caller owns the members; margo_free_output() frees them.
  * Errors:    HG_INVALID_ARG handle is NULL
  *            HG_NO_MATCH    the RPC has no output, or is no longer registered
@@ -112,8 +113,8 @@ HG_PUBLIC hg_return_t margo_get_output(hg_handle_t handle, void *out_struct);
 /**
  * Free the members of an output.
  *
- * @param handle      [in]
- * @param out_struct  [in,out]
+ * @param handle      [in]  of a call that has ended with HG_SUCCESS
+ * @param out_struct  [in,out]  as margo_get_output() filled it in
  * Owns:      the members are consumed.
  * Errors:    HG_INVALID_ARG handle is NULL, or no output is decoded
  *            and those of HG_Free_output()
@@ -126,8 +127,8 @@ HG_PUBLIC hg_return_t margo_free_output(hg_handle_t handle, void *out_struct);
 /**
  * Attach a pointer of the program to a handle.
  *
- * @param handle         [in]
- * @param data           [in]
+ * @param handle         [in]  of margo_create(), or as a handler received it
+ * @param data           [in]  the pointer; NULL is allowed
  * @param free_callback  [in]  called with `data` when the handle is freed, or
  *                             gets other data; may be NULL
  * Owns:      `data` stays the caller's until `free_callback` is called.
@@ -143,7 +144,7 @@ HG_PUBLIC hg_return_t margo_set_data(
 /**
  * Get the pointer that margo_set_data() attached.
  *
- * @param handle  [in]
+ * @param handle  [in]  of margo_create(), or as a handler received it
  * Owns:      nothing changes hands.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -155,7 +156,7 @@ HG_PUBLIC void *margo_get_data(hg_handle_t handle);
 /**
  * Get the instance of a handle.
  *
- * @param h  [in]
+ * @param h  [in]  of margo_create(), or as a handler received it
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL; so does a handle of no instance.
  * Threads:   any thread; never blocks.
@@ -167,7 +168,7 @@ HG_PUBLIC margo_instance_id margo_hg_handle_get_instance(hg_handle_t h);
 /**
  * Get the instance from the info of a handle.
  *
- * @param info  [in]
+ * @param info  [in]  of margo_get_info()
  * Owns:      the result is borrowed from the handle.
  * Errors:    NULL gives NULL; so does a handle of no instance.
  * Threads:   any thread; never blocks.
@@ -181,7 +182,7 @@ HG_PUBLIC margo_instance_id margo_hg_info_get_instance(
 /**
  * Get the pool in which the handlers of the RPC of a handle run.
  *
- * @param h  [in]
+ * @param h  [in]  of margo_create(), or as a handler received it
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives ABT_POOL_NULL.
  * Threads:   any thread; never blocks.
@@ -212,7 +213,7 @@ HG_PUBLIC hg_return_t margo_set_current_rpc_id(
 /**
  * Get the RPC on whose behalf the calling thread makes its calls.
  *
- * @param mid            [in]
+ * @param mid            [in]   the Margo instance
  * @param parent_rpc_id  [out]  0: none was set
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL

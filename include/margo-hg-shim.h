@@ -22,7 +22,7 @@ extern "C" {
  * The id is that of an RPC without provider, which the Margo program registers
  * under the same name by MARGO_REGISTER().
  *
- * @param hg_class   [in]
+ * @param hg_class   [in]  of HG_Init() or its forms
  * @param func_name  [in]  the name in the Margo program
  * @param rpc_cb     [in]  serves requests; NULL: this program only calls
  * Owns:      nothing changes hands.
@@ -38,7 +38,7 @@ HG_PUBLIC hg_id_t HG_Register_name_for_margo(
  * Call a Margo program as HG_Forward() does.
  *
  * @param handle      [in]  with an id of HG_Register_name_for_margo()
- * @param callback    [in]
+ * @param callback    [in]  as for HG_Forward()
  * @param arg         [in]  passed to the callback
  * @param in_proc_cb  [in]  codes the input; NULL: there is none
  * @param in_struct   [in]  of the type that `in_proc_cb` codes; NULL: none
@@ -77,7 +77,7 @@ HG_PUBLIC hg_return_t HG_Respond_to_margo(hg_handle_t handle, hg_cb_t callback,
 /**
  * Decode the input that a Margo program sent, as HG_Get_input() does.
  *
- * @param handle      [in]
+ * @param handle      [in]   the call, as its handler received it
  * @param in_proc_cb  [in]   codes the input
  * @param in_struct   [out]  of the type that `in_proc_cb` codes; NULL: only
  *                           decode Margo's header
@@ -95,7 +95,7 @@ HG_PUBLIC hg_return_t HG_Get_input_from_margo(
 /**
  * Free the members that HG_Get_input_from_margo() decoded.
  *
- * @param handle      [in]
+ * @param handle      [in]  the call, as its handler received it
  * @param in_proc_cb  [in]  as it was given to HG_Get_input_from_margo()
  * @param in_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.
@@ -111,7 +111,7 @@ HG_PUBLIC hg_return_t HG_Free_input_from_margo(
 /**
  * Decode the output that a Margo program sent, as HG_Get_output() does.
  *
- * @param handle       [in]
+ * @param handle       [in]   the call at its origin, once its callback runs
  * @param out_proc_cb  [in]   codes the output
  * @param out_struct   [out]  of the type that `out_proc_cb` codes; NULL: only
  *                            decode Margo's return code
@@ -131,7 +131,7 @@ HG_PUBLIC hg_return_t HG_Get_output_from_margo(
 /**
  * Free the members that HG_Get_output_from_margo() decoded.
  *
- * @param handle       [in]
+ * @param handle       [in]  the call at its origin, once its callback runs
  * @param out_proc_cb  [in]  as it was given to HG_Get_output_from_margo()
  * @param out_struct   [in]  as that call filled it
  * Owns:      the fields are consumed.

@@ -65,12 +65,12 @@ HG_PUBLIC margo_instance_id margo_init_ext(
 /**
  * Create an instance as margo_init() does, with options of the class.
  *
- * @param addr_str             [in]
+ * @param addr_str             [in]  as for margo_init()
  * @param mode                 [in]  MARGO_SERVER_MODE: others may call this
  *                                   process; MARGO_CLIENT_MODE
  * @param hg_init_info         [in]  NULL: none
- * @param use_progress_thread  [in]
- * @param rpc_thread_count     [in]
+ * @param use_progress_thread  [in]  as for margo_init()
+ * @param rpc_thread_count     [in]  as for margo_init()
  * Owns:      the caller owns the result; margo_finalize() frees it.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
  *            is left behind.
@@ -86,9 +86,9 @@ HG_PUBLIC margo_instance_id margo_init_opt(const char *addr_str, int mode,
 /**
  * Create an instance that uses pools and a context of the program.
  *
- * @param progress_pool  [in]
- * @param handler_pool   [in]
- * @param hg_context     [in]
+ * @param progress_pool  [in]  the pool of the progress loop
+ * @param handler_pool   [in]  the pool of the handlers
+ * @param hg_context     [in]  the context that the instance uses
  * Owns:      the caller owns the result; margo_finalize() frees it. The
  *            context, its class and the pools stay the caller's.
  * Errors:    MARGO_INSTANCE_NULL on any failure; the log says why, and nothing
@@ -128,7 +128,7 @@ HG_PUBLIC int margo_set_environment(const char *optional_json_config);
  * the end comes after the last handler: a handler might wait for that thread.
  * margo_wait_for_finalize() waits for the end.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      a reference is consumed; class, context and pools stay, without
  *            progress, until the last reference is released.
  * Errors:    none; the log names an instance that is NULL or has ended.
@@ -143,7 +143,7 @@ HG_PUBLIC void margo_finalize(margo_instance_id mid);
 /**
  * Wait until margo_finalize() has ended the instance.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the instance is destroyed, unless references remain.
  * Errors:    none; the log names a NULL instance.
  * Threads:   any thread; waits; other user-level threads of the stream run
@@ -157,7 +157,7 @@ HG_PUBLIC void margo_wait_for_finalize(margo_instance_id mid);
 /**
  * End an instance, and wait until it has ended.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the instance is consumed, unless references remain.
  * Errors:    none; the log names a NULL instance.
  * Threads:   any thread; waits; other user-level threads of the stream run
@@ -173,8 +173,8 @@ HG_PUBLIC void margo_finalize_and_wait(margo_instance_id mid);
  *
  * The caller holds a reference to the instance.
  *
- * @param mid   [in]
- * @param flag  [out]
+ * @param mid   [in]   the Margo instance
+ * @param flag  [out]  the answer
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid or flag is NULL
  * Threads:   any thread; never blocks.
@@ -188,7 +188,7 @@ HG_PUBLIC hg_return_t margo_instance_is_finalized(
  * Take a reference to an instance, which keeps the class, the context and the
  * pools after margo_finalize().
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the caller owns the new reference; margo_instance_release()
  *            releases it.
  * Errors:    HG_INVALID_ARG mid is NULL, or destroyed
@@ -201,8 +201,8 @@ HG_PUBLIC hg_return_t margo_instance_ref_incr(margo_instance_id mid);
 /**
  * Get the number of references to an instance.
  *
- * @param mid       [in]
- * @param refcount  [out]
+ * @param mid       [in]   the Margo instance
+ * @param refcount  [out]  the number of references
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid or refcount is NULL
  * Threads:   any thread; never blocks.
@@ -219,7 +219,7 @@ HG_PUBLIC hg_return_t margo_instance_ref_count(
  * does. If the instance was finalized, the last release closes its class and
  * its context, and destroys its pools.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      a reference is consumed.
  * Errors:    HG_INVALID_ARG mid is NULL or destroyed, or it is ending and its
  *                           only reference is that of margo_finalize()
@@ -233,7 +233,7 @@ HG_PUBLIC hg_return_t margo_instance_release(margo_instance_id mid);
 /**
  * Tell whether other processes may call this one.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    NULL gives HG_FALSE.
  * Threads:   any thread; never blocks.
@@ -245,7 +245,7 @@ HG_PUBLIC hg_bool_t margo_is_listening(margo_instance_id mid);
 /**
  * Get the context of an instance.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -257,7 +257,7 @@ HG_PUBLIC hg_context_t *margo_get_context(margo_instance_id mid);
 /**
  * Get the class of an instance.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      the result is borrowed from the instance.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -270,7 +270,7 @@ HG_PUBLIC hg_class_t *margo_get_class(margo_instance_id mid);
  * Allow other processes to end this instance by
  * margo_shutdown_remote_instance().
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    a failure is logged.
  * Threads:   any thread; never blocks.
@@ -283,8 +283,8 @@ HG_PUBLIC void margo_enable_remote_shutdown(margo_instance_id mid);
  * End an instance of another process, which must have called
  * margo_enable_remote_shutdown().
  *
- * @param mid          [in]
- * @param remote_addr  [in]
+ * @param mid          [in]  the Margo instance
+ * @param remote_addr  [in]  an address of that process
  * Owns:      nothing changes hands.
  * Errors:    -1 the instance cannot be reached, or refuses; the log says which
  * Threads:   any thread; waits; other user-level threads of the stream run

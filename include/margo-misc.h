@@ -12,7 +12,7 @@ extern "C" {
 /**
  * Sleep for at least some milliseconds.
  *
- * @param mid         [in]
+ * @param mid         [in]  the Margo instance
  * @param timeout_ms  [in]  0 or less: only yields
  * Owns:      nothing changes hands.
  * Errors:    none.
@@ -26,8 +26,8 @@ HG_PUBLIC void margo_thread_sleep(margo_instance_id mid, double timeout_ms);
 /**
  * Get the default pool for handlers.
  *
- * @param mid   [in]
- * @param pool  [out]
+ * @param mid   [in]   the Margo instance
+ * @param pool  [out]  the pool
  * Owns:      the result is borrowed from the instance.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
@@ -39,8 +39,8 @@ HG_PUBLIC int margo_get_handler_pool(margo_instance_id mid, ABT_pool *pool);
 /**
  * Get the pool of the progress loop.
  *
- * @param mid   [in]
- * @param pool  [out]
+ * @param mid   [in]   the Margo instance
+ * @param pool  [out]  the pool
  * Owns:      the result is borrowed from the instance.
  * Errors:    -1 an argument is NULL
  * Threads:   any thread; never blocks.
@@ -54,7 +54,7 @@ HG_PUBLIC int margo_get_progress_pool(margo_instance_id mid, ABT_pool *pool);
  *
  * Use monitoring to measure calls, margo_state_dump() to list threads.
  *
- * @param mid       [in]
+ * @param mid       [in]  the Margo instance
  * @param detailed  [in]  not read
  * Owns:      nothing changes hands.
  * Errors:    -1 always; the log says what to use instead
@@ -67,7 +67,7 @@ HG_PUBLIC int margo_start_abt_profiling(margo_instance_id mid, bool detailed);
 /**
  * Not available, as margo_start_abt_profiling().
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    -1 always; the log says what to use instead
  * Threads:   any thread; never blocks.
@@ -79,7 +79,7 @@ HG_PUBLIC int margo_stop_abt_profiling(margo_instance_id mid);
 /**
  * Not available, as margo_start_abt_profiling().
  *
- * @param mid                 [in]
+ * @param mid                 [in]   the Margo instance
  * @param file_name           [in]  not read
  * @param uniquify            [in]  not read
  * @param resolved_file_name  [out]  not written
@@ -95,7 +95,7 @@ HG_PUBLIC int margo_dump_abt_profiling(margo_instance_id mid,
 /**
  * Write the state of the instance to a file, as text.
  *
- * @param mid                 [in]
+ * @param mid                 [in]   the Margo instance
  * @param file_name           [in]  "-": the standard output
  * @param uniquify            [in]  not 0: the host and the process id become
  *                                  part of the name
@@ -114,7 +114,7 @@ HG_PUBLIC int margo_state_dump(margo_instance_id mid, const char *file_name,
  *
  * Any event ends the sleep early.
  *
- * @param mid      [in]
+ * @param mid      [in]  the Margo instance
  * @param timeout  [in]  in milliseconds
  * Owns:      nothing changes hands.
  * Errors:    -1 mid is NULL
@@ -128,7 +128,7 @@ HG_PUBLIC int margo_set_progress_timeout_ub_msec(
 /**
  * Get the longest sleep of an idle progress loop.
  *
- * @param mid      [in]
+ * @param mid      [in]   the Margo instance
  * @param timeout  [out]  in milliseconds
  * Owns:      nothing changes hands.
  * Errors:    -1 an argument is NULL
@@ -144,8 +144,8 @@ HG_PUBLIC int margo_get_progress_timeout_ub_msec(
  *
  * For clients: at other times the instance receives no requests.
  *
- * @param mid          [in]
- * @param when_needed  [in]
+ * @param mid          [in]  the Margo instance
+ * @param when_needed  [in]  false: make progress always, as by default
  * Owns:      nothing changes hands.
  * Errors:    -1 mid is NULL
  * Threads:   any thread; never blocks.
@@ -158,7 +158,7 @@ HG_PUBLIC int margo_set_progress_when_needed(
 /**
  * Move the progress loop to another pool.
  *
- * @param mid       [in]
+ * @param mid       [in]  the Margo instance
  * @param pool_idx  [in]  index of the pool; see margo-config.h
  * Owns:      nothing changes hands.
  * Errors:    ABT_ERR_INV_POOL the instance has no such pool
@@ -174,7 +174,7 @@ HG_PUBLIC int margo_migrate_progress_loop(
 /**
  * Set a parameter of an instance by name.
  *
- * @param mid    [in]
+ * @param mid    [in]  the Margo instance
  * @param key    [in]  "progress_timeout_ub_msec" or "progress_timeout_ub_msecs"
  * @param value  [in]  a number of milliseconds as text
  * Owns:      nothing changes hands.

@@ -358,7 +358,7 @@ HG_PUBLIC extern const struct margo_monitor *margo_default_monitor;
 /**
  * Make the monitor of an instance write its results.
  *
- * @param mid        [in]
+ * @param mid        [in]  the Margo instance
  * @param dump_fn    [in]  called in this thread, any number of times
  * @param dump_args  [in]  first argument of dump_fn; may be NULL
  * @param reset      [in]  true: the monitor starts again from zero
@@ -376,8 +376,8 @@ HG_PUBLIC hg_return_t margo_monitor_dump(margo_instance_id mid,
 /**
  * Report an event of the program to the monitor of an instance.
  *
- * @param mid         [in]
- * @param event_type  [in]
+ * @param mid         [in]  the Margo instance
+ * @param event_type  [in]  begin, end, or an event without duration
  * @param args        [in]  passed to on_user()
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  mid is NULL, or no such event_type
@@ -408,8 +408,8 @@ HG_PUBLIC hg_return_t margo_set_monitoring_data(
 /**
  * Get the monitor's value of a handle.
  *
- * @param handle  [in]
- * @param data    [out]
+ * @param handle  [in]   of margo_create(), or as a handler received it
+ * @param data    [out]  the value that the monitor has set
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  an argument is NULL
  *            HG_NOENTRY      the handle is not Margo's
@@ -423,7 +423,7 @@ HG_PUBLIC hg_return_t margo_get_monitoring_data(
 /**
  * Attach a value of a monitor to a request.
  *
- * @param req   [in]
+ * @param req   [in]  of a call, answer or transfer that was started
  * @param data  [in]  initially zero
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  req is MARGO_REQUEST_NULL
@@ -437,8 +437,8 @@ HG_PUBLIC hg_return_t margo_request_set_monitoring_data(
 /**
  * Get the monitor's value of a request.
  *
- * @param req   [in]
- * @param data  [out]
+ * @param req   [in]   of a call, answer or transfer that was started
+ * @param data  [out]  the value that the monitor has set
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG  an argument is NULL
  * Threads:   any thread, one at a time per request; never blocks.

@@ -18,8 +18,8 @@ extern "C" {
  * An RPC that is registered already is replaced; the log warns if both the
  * former and the new registration have a handler.
  *
- * @param mid          [in]
- * @param func_name    [in]
+ * @param mid          [in]  the Margo instance
+ * @param func_name    [in]  the name, as the other side registers it
  * @param in_proc_cb   [in]  codes the input; NULL: the RPC has none
  * @param out_proc_cb  [in]  codes the output; NULL: the RPC has none
  * @param rpc_cb       [in]  serves the RPC; see DEFINE_MARGO_RPC_HANDLER();
@@ -42,8 +42,8 @@ HG_PUBLIC hg_id_t margo_provider_register_name(margo_instance_id mid,
  *
  * Origin and target have to name the same provider.
  *
- * @param mid          [in]
- * @param func_name    [in]
+ * @param mid          [in]  the Margo instance
+ * @param func_name    [in]  the name, as the other side registers it
  * @param in_proc_cb   [in]  codes the input; NULL: the RPC has none
  * @param out_proc_cb  [in]  codes the output; NULL: the RPC has none
  * @param rpc_cb       [in]  serves the RPC; see DEFINE_MARGO_RPC_HANDLER();
@@ -68,8 +68,8 @@ static inline hg_id_t margo_register_name(margo_instance_id mid,
  * Requests that come later, or whose handler has no thread yet, are answered
  * with HG_NOENTRY; handlers that have a thread continue.
  *
- * @param mid     [in]
- * @param rpc_id  [in]
+ * @param mid     [in]  the Margo instance
+ * @param rpc_id  [in]  of a registered RPC
  * Owns:      the data of the RPC are freed by their callback.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     the RPC is not registered
@@ -82,8 +82,8 @@ HG_PUBLIC hg_return_t margo_deregister(margo_instance_id mid, hg_id_t rpc_id);
 /**
  * Tell whether an RPC without provider is registered under a name.
  *
- * @param mid        [in]
- * @param func_name  [in]
+ * @param mid        [in]   the Margo instance
+ * @param func_name  [in]   the name to look for
  * @param id         [out]  id of the RPC, if it is registered
  * @param flag       [out]  HG_TRUE: the RPC is registered
  * Owns:      nothing changes hands.
@@ -98,9 +98,9 @@ HG_PUBLIC hg_return_t margo_registered_name(
 /**
  * Tell whether an RPC of a provider is registered under a name.
  *
- * @param mid          [in]
- * @param func_name    [in]
- * @param provider_id  [in]
+ * @param mid          [in]   the Margo instance
+ * @param func_name    [in]   the name to look for
+ * @param provider_id  [in]   the number of the provider
  * @param id           [out]  id of the RPC, if it is registered
  * @param flag         [out]  HG_TRUE: the RPC is registered
  * Owns:      nothing changes hands.
@@ -115,8 +115,8 @@ HG_PUBLIC hg_return_t margo_provider_registered_name(margo_instance_id mid,
 /**
  * Attach a pointer of the program to an RPC.
  *
- * @param mid            [in]
- * @param id             [in]
+ * @param mid            [in]  the Margo instance
+ * @param id             [in]  of a registered RPC
  * @param data           [in]  former data are freed by their callback
  * @param free_callback  [in]  called with `data` when the RPC is deregistered
  *                             or the instance ends; may be NULL
@@ -133,8 +133,8 @@ HG_PUBLIC hg_return_t margo_register_data(margo_instance_id mid, hg_id_t id,
 /**
  * Get the pointer that margo_register_data() attached.
  *
- * @param mid  [in]
- * @param id   [in]
+ * @param mid  [in]  the Margo instance
+ * @param id   [in]  of a registered RPC
  * Owns:      nothing changes hands.
  * Errors:    NULL also when the RPC is not registered.
  * Threads:   any thread; never blocks.
@@ -148,8 +148,8 @@ HG_PUBLIC void *margo_registered_data(margo_instance_id mid, hg_id_t id);
  *
  * Origin and target call this function before the first call of the RPC.
  *
- * @param mid           [in]
- * @param id            [in]
+ * @param mid           [in]  the Margo instance
+ * @param id            [in]  of a registered RPC
  * @param disable_flag  [in]  not 0: one-way
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid is NULL
@@ -164,8 +164,8 @@ HG_PUBLIC hg_return_t margo_registered_disable_response(
 /**
  * Tell whether an RPC is one-way.
  *
- * @param mid            [in]
- * @param id             [in]
+ * @param mid            [in]   the Margo instance
+ * @param id             [in]   of a registered RPC
  * @param disabled_flag  [out]  1: the RPC is one-way
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
@@ -180,8 +180,8 @@ HG_PUBLIC hg_return_t margo_registered_disabled_response(
 /**
  * Get the name under which an RPC was registered.
  *
- * @param mid  [in]
- * @param id   [in]
+ * @param mid  [in]  the Margo instance
+ * @param id   [in]  of a registered RPC
  * Owns:      the result is borrowed from the RPC.
  * Errors:    NULL the RPC is not registered, or mid is NULL
  * Threads:   any thread; never blocks.
@@ -193,7 +193,7 @@ HG_PUBLIC const char *margo_rpc_get_name(margo_instance_id mid, hg_id_t id);
 /**
  * Get the name of the RPC of a handle.
  *
- * @param handle  [in]
+ * @param handle  [in]  of margo_create(), or as a handler received it
  * Owns:      the result is borrowed from the RPC.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -205,9 +205,9 @@ HG_PUBLIC const char *margo_handle_get_name(hg_handle_t handle);
 /**
  * Get the pool in which the handlers of an RPC run.
  *
- * @param mid   [in]
- * @param id    [in]
- * @param pool  [out]
+ * @param mid   [in]   the Margo instance
+ * @param id    [in]   of a registered RPC
+ * @param pool  [out]  the pool
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL
  *            HG_NOENTRY     the RPC is not registered
@@ -221,8 +221,8 @@ HG_PUBLIC hg_return_t margo_rpc_get_pool(
 /**
  * Set the pool for handlers of an RPC that start from now on.
  *
- * @param mid   [in]
- * @param id    [in]
+ * @param mid   [in]  the Margo instance
+ * @param id    [in]  of a registered RPC
  * @param pool  [in]  ABT_POOL_NULL: the default pool for handlers
  * Owns:      the pool must live as long as the RPC.
  * Errors:    HG_INVALID_ARG mid is NULL
@@ -237,8 +237,8 @@ HG_PUBLIC hg_return_t margo_rpc_set_pool(
 /**
  * Register the identity of a provider: the name of its kind.
  *
- * @param mid          [in]
- * @param provider_id  [in]
+ * @param mid          [in]  the Margo instance
+ * @param provider_id  [in]  the number of the provider
  * @param identity     [in]  copied
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG an argument is NULL, or the provider has an
@@ -254,8 +254,8 @@ HG_PUBLIC hg_return_t margo_provider_register_identity(
 /**
  * Undo margo_provider_register_identity().
  *
- * @param mid          [in]
- * @param provider_id  [in]
+ * @param mid          [in]  the Margo instance
+ * @param provider_id  [in]  the number of the provider
  * Owns:      nothing changes hands.
  * Errors:    HG_INVALID_ARG mid is NULL
  *            HG_NOENTRY     the provider has no identity
@@ -269,8 +269,8 @@ HG_PUBLIC hg_return_t margo_provider_deregister_identity(
 /**
  * Get the identity of a provider of this instance.
  *
- * @param mid          [in]
- * @param provider_id  [in]
+ * @param mid          [in]  the Margo instance
+ * @param provider_id  [in]  the number of the provider
  * Owns:      the result is borrowed from the instance, until the identity is
  *            deregistered.
  * Errors:    NULL the provider has no identity, or mid is NULL
@@ -284,9 +284,9 @@ HG_PUBLIC const char *margo_provider_registered_identity(
 /**
  * Get the identity of a provider of another process.
  *
- * @param mid          [in]
- * @param address      [in]
- * @param provider_id  [in]
+ * @param mid          [in]  the Margo instance
+ * @param address      [in]  of that process
+ * @param provider_id  [in]  the number of the provider
  * @param buffer       [out]  the text, with NUL
  * @param bufsize      [in,out]  size of the buffer; becomes the bytes needed
  * Owns:      nothing changes hands.

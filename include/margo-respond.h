@@ -12,7 +12,8 @@ extern "C" {
 /**
  * Answer a request, and wait until the answer was sent, with a time limit.
  *
- * @param handle      [in]
+ * @param handle      [in]  of a request, as its handler received it; not
+ *                          answered yet
  * @param out_struct  [in]  NULL: there is no output
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
  * Owns:      `out_struct` may be reused when the call returns.
@@ -38,8 +39,9 @@ HG_PUBLIC hg_return_t margo_respond_timed(
  *
  * As margo_respond_timed(), without a limit.
  *
- * @param handle      [in]
- * @param out_struct  [in]
+ * @param handle      [in]  of a request, as its handler received it; not
+ *                          answered yet
+ * @param out_struct  [in]  the output; NULL: there is no output
  * Owns:      `out_struct` may be reused when the call returns.
  * Errors:    those of margo_respond_timed().
  * Threads:   any thread, one at a time per handle; waits; other user-level
@@ -56,10 +58,11 @@ static inline hg_return_t margo_respond(hg_handle_t handle, void *out_struct)
  * Start the answer to a request, with a time limit; margo_wait() waits until
  * the answer was sent.
  *
- * @param handle      [in]
+ * @param handle      [in]   of a request, as its handler received it; not
+ *                           answered yet
  * @param out_struct  [in]  NULL: there is no output
  * @param timeout_ms  [in]  in milliseconds; 0: no limit
- * @param req         [out]
+ * @param req         [out]  the request, for margo_wait() or margo_test()
  * Owns:      `out_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    HG_INVALID_ARG    handle or req is NULL, or handle is one of
@@ -82,9 +85,10 @@ HG_PUBLIC hg_return_t margo_irespond_timed(hg_handle_t handle, void *out_struct,
  *
  * As margo_irespond_timed(), without a limit.
  *
- * @param handle      [in]
- * @param out_struct  [in]
- * @param req         [out]
+ * @param handle      [in]   of a request, as its handler received it; not
+ *                           answered yet
+ * @param out_struct  [in]   the output; NULL: there is no output
+ * @param req         [out]  the request, for margo_wait() or margo_test()
  * Owns:      `out_struct` may be reused when the call returns; the caller owns
  *            the request; margo_wait() frees it.
  * Errors:    those of margo_irespond_timed().
@@ -102,7 +106,8 @@ static inline hg_return_t margo_irespond(
  * Start the answer to a request, with a time limit, and call a function when
  * the answer was sent.
  *
- * @param handle       [in]
+ * @param handle       [in]  of a request, as its handler received it; not
+ *                           answered yet
  * @param out_struct   [in]  NULL: there is no output
  * @param timeout_ms   [in]  in milliseconds; 0: no limit
  * @param on_complete  [in]  called by the progress loop, with `uargs` and the
@@ -130,10 +135,12 @@ HG_PUBLIC hg_return_t margo_crespond_timed(hg_handle_t handle, void *out_struct,
  *
  * As margo_crespond_timed(), without a limit.
  *
- * @param handle       [in]
- * @param out_struct   [in]
- * @param on_complete  [in]
- * @param uargs        [in]
+ * @param handle       [in]  of a request, as its handler received it; not
+ *                           answered yet
+ * @param out_struct   [in]  the output; NULL: there is no output
+ * @param on_complete  [in]  called by the progress loop, with `uargs` and the
+ *                           result; must not wait
+ * @param uargs        [in]  passed to on_complete()
  * Owns:      `out_struct` may be reused when the call returns; `uargs` must
  *            live until the callback ran.
  * Errors:    those of margo_crespond_timed().
@@ -150,7 +157,7 @@ static inline hg_return_t margo_crespond(hg_handle_t handle, void *out_struct,
 /**
  * Wait until an operation has ended.
  *
- * @param req  [in]
+ * @param req  [in]  of a call, answer or transfer that was started
  * Owns:      the request is consumed.
  * Errors:    HG_INVALID_ARG req is NULL, another thread waits for req, or req
  *                           was waited for before (noticed only until another
@@ -174,7 +181,7 @@ HG_PUBLIC hg_return_t margo_wait(margo_request req);
  * several entries, only the first of them counts; the others may become
  * MARGO_REQUEST_NULL, even if another request ends first.
  *
- * @param count  [in]
+ * @param count  [in]  number of requests
  * @param req    [in,out]  the request that ended becomes MARGO_REQUEST_NULL
  * @param index  [out]  index of that request; `count`: all are null requests
  * Owns:      the request that has ended is consumed.
@@ -197,7 +204,7 @@ HG_PUBLIC hg_return_t margo_wait_any(
 /**
  * Tell whether an operation has ended.
  *
- * @param req   [in]
+ * @param req   [in]   of a call, answer or transfer that was started
  * @param flag  [out]  1: has ended; the caller must still call margo_wait()
  * Owns:      nothing changes hands.
  * Errors:    -1 an argument is NULL, or req was waited for before (noticed only
@@ -212,7 +219,7 @@ HG_PUBLIC int margo_test(margo_request req, int *flag);
 /**
  * Get the handle of a request's call or answer.
  *
- * @param req  [in]
+ * @param req  [in]  of a call, answer or transfer that was started
  * Owns:      the result is borrowed from the request.
  * Errors:    HG_HANDLE_NULL for a bulk transfer, and for NULL.
  * Threads:   any thread; never blocks.
@@ -224,7 +231,7 @@ HG_PUBLIC hg_handle_t margo_request_get_handle(margo_request req);
 /**
  * Get the kind of operation of a request.
  *
- * @param req  [in]
+ * @param req  [in]  of a call, answer or transfer that was started
  * Owns:      nothing changes hands.
  * Errors:    MARGO_INVALID_REQUEST for NULL.
  * Threads:   any thread; never blocks.
@@ -236,7 +243,7 @@ HG_PUBLIC margo_request_type margo_request_get_type(margo_request req);
 /**
  * Get the instance of a request.
  *
- * @param req  [in]
+ * @param req  [in]  of a call, answer or transfer that was started
  * Owns:      the result is borrowed from the request.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.

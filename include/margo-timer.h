@@ -23,10 +23,10 @@ typedef void (*margo_timer_callback_fn)(void *arg);
 /**
  * Create a timer whose callback runs in the handler pool of the instance.
  *
- * @param mid     [in]
- * @param cb_fn   [in]
+ * @param mid     [in]   the Margo instance
+ * @param cb_fn   [in]   the function to call, in a user-level thread
  * @param cb_dat  [in]   passed to `cb_fn`; may be NULL
- * @param timer   [out]
+ * @param timer   [out]  the new timer
  * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` must live as long as the timer is used.
  * Errors:    -1 `mid`, `cb_fn` or `timer` is NULL, or no memory; the log says
@@ -41,12 +41,12 @@ HG_PUBLIC int margo_timer_create(margo_instance_id mid,
 /**
  * Create a timer whose callback runs in a given pool.
  *
- * @param mid     [in]
- * @param cb_fn   [in]
+ * @param mid     [in]   the Margo instance
+ * @param cb_fn   [in]   the function to call, in a user-level thread
  * @param cb_dat  [in]   passed to `cb_fn`; may be NULL
  * @param pool    [in]   ABT_POOL_NULL: `cb_fn` runs in the progress loop, and
  *                       must not block: the loop makes no progress meanwhile
- * @param timer   [out]
+ * @param timer   [out]  the new timer
  * Owns:      the caller owns the result; margo_timer_destroy() frees it.
  *            `cb_dat` and `pool` must live as long as the timer is used.
  * Errors:    -1 `mid`, `cb_fn` or `timer` is NULL, or no memory; the log says
@@ -62,7 +62,7 @@ HG_PUBLIC int margo_timer_create_with_pool(margo_instance_id mid,
 /**
  * Start a timer: its callback runs once, at least `timeout_ms` from now.
  *
- * @param timer       [in]
+ * @param timer       [in]  of margo_timer_create()
  * @param timeout_ms  [in]  milliseconds, may have a fraction; 0: in the next
  *                          round of the progress loop
  * Owns:      nothing changes hands.
@@ -114,7 +114,7 @@ HG_PUBLIC int margo_timer_cancel_many(size_t n, margo_timer_t *timers);
  * A started timer is not cancelled: it still fires, and is freed afterwards. So
  * a program may destroy a timer in its callback or right after its start.
  *
- * @param timer  [in]
+ * @param timer  [in]  of margo_timer_create()
  * Owns:      the timer is consumed.
  * Errors:    -1 timer is NULL, or was destroyed before
  * Threads:   any thread; never blocks.

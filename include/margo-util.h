@@ -16,7 +16,7 @@ extern "C" {
  *
  * Sets ABT_MEM_MAX_NUM_STACKS in the environment, where ABT_init() finds it.
  *
- * @param max_num_stacks  [in]
+ * @param max_num_stacks  [in]  the number; 0 keeps none
  * Owns:      nothing changes hands.
  * Errors:    -1 ABT_init() was called already, or no memory; nothing was set
  * Threads:   one thread, while no other uses the environment; never blocks.
@@ -42,7 +42,7 @@ HG_PUBLIC int margo_set_abt_thread_stacksize(unsigned stacksize);
 /**
  * Get the number of calls of HG_Progress() by the instance's progress loops.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    0 mid is NULL
  * Threads:   any thread; never blocks.
@@ -54,7 +54,7 @@ HG_PUBLIC uint64_t margo_get_num_progress_calls(margo_instance_id mid);
 /**
  * Get the number of calls of HG_Trigger() by the instance's progress loops.
  *
- * @param mid  [in]
+ * @param mid  [in]  the Margo instance
  * Owns:      nothing changes hands.
  * Errors:    0 mid is NULL
  * Threads:   any thread; never blocks.

@@ -299,7 +299,7 @@ HG_PUBLIC hg_return_t amalgam_bulk_create_type(hg_class_t *hg_class, void *buf,
  * @param hg_class   [in]   a class over MPI
  * @param mpi_group  [in]   its processes are of the class's communicator;
  *                          MPI_GROUP_EMPTY makes an empty group
- * @param group      [out]
+ * @param group      [out]  the new group
  * @return HG_SUCCESS or an error
  * Owns:      `mpi_group` stays the caller's; the caller owns `group`;
  *            amalgam_group_free() frees it.

@@ -80,7 +80,7 @@ typedef void (*amalgam_gather_cb_t)(
  * Local: no rank is asked. Ranks at equal distances take constant memory, other
  * ranks 4 bytes each.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]   a class over MPI
  * @param ranks     [in]   ranks of the class, each once; their order has no
  *                         meaning
  * @param count     [in]   number of ranks; 0 makes an empty group
@@ -181,12 +181,12 @@ HG_PUBLIC hg_return_t amalgam_forward_group(hg_handle_t handle,
  * are others. If a rank is silent, collecting takes up to
  * AMALGAM_GROUP_GRACE_MS for each level of the tree.
  *
- * @param handle      [in]  as for amalgam_forward_group(), like all others
- * @param group       [in]
+ * @param handle      [in]  as for amalgam_forward_group()
+ * @param group       [in]  as for amalgam_forward_group()
  * @param timeout_ms  [in]  for the whole call; 0: no limit
- * @param callback    [in]
- * @param arg         [in]
- * @param in          [in]
+ * @param callback    [in]  as for amalgam_forward_group()
+ * @param arg         [in]  as for amalgam_forward_group()
+ * @param in          [in]  as for amalgam_forward_group()
  * @return HG_SUCCESS or an error
  * Owns:      as amalgam_forward_group().
  * Errors:    as amalgam_forward_group().
@@ -208,14 +208,13 @@ HG_PUBLIC hg_return_t amalgam_forward_group_timed(hg_handle_t handle,
  * outputs of a branch of the tree come together, when the last rank of the
  * branch has answered or failed.
  *
- * @param handle      [in]  as for amalgam_forward_group_timed(), like the
- *                          others
- * @param group       [in]
- * @param timeout_ms  [in]
+ * @param handle      [in]  as for amalgam_forward_group()
+ * @param group       [in]  as for amalgam_forward_group()
+ * @param timeout_ms  [in]  as for amalgam_forward_group_timed()
  * @param each        [in]  run where `callback` runs
- * @param callback    [in]
+ * @param callback    [in]  as for amalgam_forward_group()
  * @param arg         [in]  for both callbacks
- * @param in          [in]
+ * @param in          [in]  as for amalgam_forward_group()
  * @return HG_SUCCESS or an error
  * Owns:      as amalgam_forward_group().
  * Errors:    HG_INVALID_ARG  also if each is NULL
@@ -276,7 +275,7 @@ HG_PUBLIC hg_return_t amalgam_group_failed(hg_handle_t handle, size_t *count,
  * not run. Registering a reduction again replaces it. Registering the RPC
  * itself again drops its reduction.
  *
- * @param hg_class  [in]
+ * @param hg_class  [in]  the class in which the RPC is registered
  * @param id        [in]  a registered RPC
  * @param fn        [in]  NULL: outputs are dropped again
  * @param arg       [in]  for `fn`

@@ -61,9 +61,9 @@ HG_PUBLIC hg_return_t margo_forward_group(
  * amalgam_forward_group_timed(): amalgam_group_failed() names the ranks that
  * have not answered.
  *
- * @param group       [in]
- * @param handle      [in]
- * @param in_struct   [in]
+ * @param group       [in]  as for amalgam_forward_group()
+ * @param handle      [in]  of margo_create(), with any address of the class
+ * @param in_struct   [in]  the input struct; NULL: no input is encoded
  * @param timeout_ms  [in]  of the whole call, rounded up; 0: no limit
  * @return HG_SUCCESS or an error
  * Owns:      as margo_forward_group().
@@ -83,9 +83,9 @@ HG_PUBLIC hg_return_t margo_forward_group_timed(amalgam_group_t group,
  *
  * margo_wait() of the request gives what margo_forward_group_timed() returns.
  *
- * @param group       [in]
- * @param handle      [in]
- * @param in_struct   [in]
+ * @param group       [in]   as for amalgam_forward_group()
+ * @param handle      [in]   of margo_create(), with any address of the class
+ * @param in_struct   [in]   the input struct; NULL: no input is encoded
  * @param timeout_ms  [in]   0: no limit
  * @param req         [out]  the request
  * @return HG_SUCCESS or an error, and then there is no request
@@ -107,9 +107,9 @@ HG_PUBLIC hg_return_t margo_iforward_group_timed(amalgam_group_t group,
  * output or the code of every rank once, as they come, before the call returns;
  * margo_get_output() of the handle that `each` receives decodes the output.
  *
- * @param group       [in]
- * @param handle      [in]
- * @param in_struct   [in]
+ * @param group       [in]  as for amalgam_forward_group()
+ * @param handle      [in]  of margo_create(), with any address of the class
+ * @param in_struct   [in]  the input struct; NULL: no input is encoded
  * @param timeout_ms  [in]  0: no limit
  * @param each        [in]  runs in the progress loop, so it must not wait
  * @param arg         [in]  of `each`
@@ -133,11 +133,11 @@ HG_PUBLIC hg_return_t margo_forward_gather(amalgam_group_t group,
  * proc of the output decodes them. amalgam_register_reduce_op() of amalgam.h
  * serves RPCs of Margo, too.
  *
- * @param mid      [in]
+ * @param mid      [in]  the instance in which the RPC is registered
  * @param id       [in]  a registered RPC
  * @param fn       [in]  runs in the progress loop, so it must not wait; NULL:
  *                       outputs are dropped again
- * @param arg      [in]
+ * @param arg      [in]  for `fn`
  * @param out_len  [in]  sizeof of the output struct
  * @param flags    [in]  of enum amalgam_reduce_flags
  * @return HG_SUCCESS or an error
@@ -163,7 +163,7 @@ HG_PUBLIC hg_return_t margo_register_reduce(margo_instance_id mid, hg_id_t id,
  * running until its function has returned. Other threads that have work, such
  * as those that the program creates, are not seen: they must be idle.
  *
- * @param mid         [in]
+ * @param mid         [in]  of amalgam_margo_init()
  * @param timeout_ms  [in]  0: no limit
  * @return HG_SUCCESS or an error
  * Owns:      nothing changes hands.

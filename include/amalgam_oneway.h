@@ -37,7 +37,7 @@ typedef void (*amalgam_oneway_cb_t)(
  * id that wants a reply ends with HG_CANCELED at its origin; a request longer
  * than AMALGAM_ONEWAY_MAX is dropped, and the log says so.
  *
- * @param hg_class   [in]
+ * @param hg_class   [in]  of HG_Init(), its forms, or amalgam_init()
  * @param func_name  [in]  as for HG_Register_name(), which gives the same id
  * @param handler    [in]  NULL: this process only calls
  * @return the id, or 0
@@ -80,7 +80,7 @@ HG_PUBLIC hg_id_t amalgam_register_oneway(
  * next message is full, further calls return HG_AGAIN, so that a burst cannot
  * fill the memory: make progress, and call again.
  *
- * @param context  [in]
+ * @param context  [in]  the context that sends the call
  * @param addr     [in]  of the class; context 0 of that process serves the call
  * @param id       [in]  a one-way RPC: of amalgam_register_oneway(), or with a
  *                       disabled response

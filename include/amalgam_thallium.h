@@ -39,7 +39,7 @@ HG_PUBLIC void *amalgam_margo_data_ref(
  * While `ref` runs, no other thread uses the argument: a callback is either
  * found here, or already taken by the thread that runs it.
  *
- * @param mid        [in]
+ * @param mid        [in]   the Margo instance
  * @param is_before  [in]   not 0: prefinalize callback; 0: finalize callback
  * @param owner      [in]   NULL: a callback without an owner
  * @param ref        [in]   called with the callback, under a lock: only counts;
@@ -109,7 +109,7 @@ enum amalgam_margo_engine_how {
  * neither serves an RPC of the program nor allows remote shutdown.
  *
  * @param mid  [in]  the caller has a reference besides that of the opening call
- * @param how  [in]
+ * @param how  [in]  what the caller owns, and whether it waits
  * Owns:      the reference of the opening call is consumed.
  * Errors:    none.
  * Threads:   any thread; blocks until the instance has ended, but not in a
@@ -127,12 +127,12 @@ HG_PUBLIC void amalgam_margo_engine_end(
  * As margo_register_reduce() without flags, but reductions code the outputs by
  * `proc` in place of the RPC's own.
  *
- * @param mid      [in]
+ * @param mid      [in]  the Margo instance
  * @param id       [in]  a registered RPC
  * @param proc     [in]  decodes into `out_len` zeroed bytes, encodes, and frees
- * @param fn       [in]
- * @param arg      [in]
- * @param out_len  [in]
+ * @param fn       [in]  as for margo_register_reduce()
+ * @param arg      [in]  for `fn`
+ * @param out_len  [in]  as for margo_register_reduce()
  * Owns:      `arg` must live as long as calls may fold.
  * Errors:    as margo_register_reduce()
  * Threads:   any thread; never blocks.

@@ -19,8 +19,8 @@ extern "C" {
  * Get the version of the NA API that the library offers, at run time.
  *
  * @param major  [out]  may be NULL, like minor and patch
- * @param minor  [out]
- * @param patch  [out]
+ * @param minor  [out]  second number of the version
+ * @param patch  [out]  third number of the version
  * Owns:      nothing changes hands.
  * Errors:    none.
  * Threads:   any thread; never blocks.
@@ -33,7 +33,7 @@ NA_PUBLIC na_return_t NA_Version_get(
 /**
  * Get the name of a return code, for instance "NA_NOENTRY".
  *
- * @param errnum  [in]
+ * @param errnum  [in]  a return code
  * Owns:      the result is borrowed from the library, for ever.
  * Errors:    NULL for a number that is no return code.
  * Threads:   any thread; never blocks.
@@ -60,7 +60,7 @@ NA_PUBLIC void NA_Set_log_level(const char *level);
  *
  * @param info_string         [in]   the protocols to list, for instance "mpi",
  *                                   "mpi+p2p"; NULL: all
- * @param na_protocol_info_p  [out]
+ * @param na_protocol_info_p  [out]  the list of protocols
  * Owns:      the caller owns the result; NA_Free_protocol_info() frees it.
  * Errors:    NA_INVALID_ARG    na_protocol_info_p is NULL, or the string is no
  *                              init string
@@ -182,7 +182,7 @@ NA_PUBLIC void NA_Diag_dump_counters(void);
 /**
  * Get the kind of transport of a class, for instance "mpi".
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * Owns:      the result is borrowed from the class.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -194,7 +194,7 @@ NA_PUBLIC const char *NA_Get_class_name(const na_class_t *na_class);
 /**
  * Get the protocol of the transport of a class, for instance "p2p" of "mpi".
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * Owns:      the result is borrowed from the class.
  * Errors:    NULL gives NULL.
  * Threads:   any thread; never blocks.
@@ -206,7 +206,7 @@ NA_PUBLIC const char *NA_Get_class_protocol(const na_class_t *na_class);
 /**
  * Tell whether the class was opened to receive calls.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * Owns:      nothing changes hands.
  * Errors:    NULL gives false.
  * Threads:   any thread; never blocks.
@@ -219,7 +219,7 @@ NA_PUBLIC bool NA_Is_listening(const na_class_t *na_class);
  * Tell whether NA messages have an optional feature: always false, because NA
  * messages are not offered.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * @param flags     [in]  NA_OPT_MULTI_RECV, NA_OPT_FIREWALL_ADDR
  * Owns:      nothing changes hands.
  * Errors:    none: false.
@@ -235,10 +235,10 @@ NA_PUBLIC bool NA_Has_opt_feature(na_class_t *na_class, unsigned long flags);
  * An address belongs to the class in which it was found: HG calls take no NA
  * address, and NA calls no HG address. The strings of HG and NA are the same.
  *
- * @param na_class  [in]
+ * @param na_class  [in]   the network class, of NA_Initialize() or its forms
  * @param name      [in]   as NA_Addr_to_string() or HG_Addr_to_string() wrote
  *                         it
- * @param addr_p    [out]
+ * @param addr_p    [out]  the address
  * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG   an argument is NULL, or the string is no address
  *            NA_PROTONOSUPPORT the string names another transport
@@ -254,7 +254,7 @@ NA_PUBLIC na_return_t NA_Addr_lookup(
 /**
  * Free an address.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * @param addr      [in]  NULL is allowed
  * Owns:      the caller's reference to the address is consumed.
  * Errors:    none; an address of another class is not freed, and is logged.
@@ -267,7 +267,7 @@ NA_PUBLIC void NA_Addr_free(na_class_t *na_class, na_addr_t *addr);
 /**
  * Declare a peer dead: a hint, which this library ignores.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * @param addr      [in]  the caller still frees it
  * Owns:      nothing changes hands.
  * Errors:    NA_INVALID_ARG an argument is NULL
@@ -280,8 +280,8 @@ NA_PUBLIC na_return_t NA_Addr_set_remove(na_class_t *na_class, na_addr_t *addr);
 /**
  * Get the address of this process, even if the class does not listen.
  *
- * @param na_class  [in]
- * @param addr_p    [out]
+ * @param na_class  [in]   the network class, of NA_Initialize() or its forms
+ * @param addr_p    [out]  the address
  * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG an argument is NULL
  *            NA_NOMEM       no memory
@@ -294,9 +294,9 @@ NA_PUBLIC na_return_t NA_Addr_self(na_class_t *na_class, na_addr_t **addr_p);
 /**
  * Take another reference to an address.
  *
- * @param na_class    [in]
- * @param addr        [in]
- * @param new_addr_p  [out]
+ * @param na_class    [in]   the network class, of NA_Initialize() or its forms
+ * @param addr        [in]   the address to refer to
+ * @param new_addr_p  [out]  the same address, with a reference of its own
  * Owns:      the caller owns the result; NA_Addr_free() frees it.
  * Errors:    NA_INVALID_ARG an argument is NULL, or the address is of another
  *                           class
@@ -311,9 +311,9 @@ NA_PUBLIC na_return_t NA_Addr_dup(
 /**
  * Tell whether two addresses name the same process.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * @param addr1     [in]  NULL equals only NULL
- * @param addr2     [in]
+ * @param addr2     [in]  the address to compare with
  * Owns:      nothing changes hands.
  * Errors:    false: na_class is NULL.
  * Threads:   any thread; never blocks.
@@ -326,8 +326,8 @@ NA_PUBLIC bool NA_Addr_cmp(
 /**
  * Tell whether an address names this process.
  *
- * @param na_class  [in]
- * @param addr      [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
+ * @param addr      [in]  the address to look at
  * Owns:      nothing changes hands.
  * Errors:    false: an argument is NULL, or the address is of another class.
  * Threads:   any thread; never blocks.
@@ -340,11 +340,11 @@ NA_PUBLIC bool NA_Addr_is_self(na_class_t *na_class, na_addr_t *addr);
  * Write an address as a string, which NA_Addr_lookup() and HG_Addr_lookup2()
  * read in any process that can reach the owner of the address.
  *
- * @param na_class  [in]
+ * @param na_class  [in]  the network class, of NA_Initialize() or its forms
  * @param buf       [out]     NULL: only the size is wanted
  * @param buf_size  [in,out]  bytes given; becomes the bytes needed, NUL
  *                            counted, even if too few bytes were given
- * @param addr      [in]
+ * @param addr      [in]  the address to write
  * Owns:      nothing changes hands.
  * Errors:    NA_INVALID_ARG na_class, buf_size or addr is NULL, or the address
  *                           is of another class

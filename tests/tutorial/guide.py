@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is include/GUIDE.md true? guide.py JOBS.LIST LAUNCH
 
-A block of C or C++ consists of lines of the program that the last link before
-the block names, in the order of the program; "/* ... */" stands for lines that
-are left out. A block of text is a command and what the command prints, in any
+A block of code consists of lines of the program that the last link before the
+block names, in the order of the program; "/* ... */" (in Fortran "! ...") stands
+for lines that are left out. A block of text is a command and what the command prints, in any
 order of lines. Batch scripts and programs that the guide names exist.
 """
 import os
@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GUIDE = os.path.join(ROOT, "include", "GUIDE.md")
-GAP = "/* ... */"
+GAPS = ("/* ... */", "! ...")
 bad = 0
 
 
@@ -47,7 +47,7 @@ def in_order(body, text):
     at = 0
     is_open = True  # the next line may be anywhere behind `at`
     for line in body:
-        if line.strip() == GAP:
+        if line.strip() in GAPS:
             is_open = True
             continue
         if is_open:
@@ -67,11 +67,11 @@ def check_code(start, body, source):
         return
     with open(os.path.join(ROOT, source), encoding="utf-8") as file:
         text = file.read().split("\n")
-    if not any(line.strip() not in ("", GAP) for line in body):
+    if not any(line.strip() not in ("",) + GAPS for line in body):
         complain(start, "a block without code")
         return
     # A line may occur several times: try each place of the first line.
-    first = next(line for line in body if line.strip() != GAP)
+    first = next(line for line in body if line.strip() not in GAPS)
     places = [i for i, line in enumerate(text) if line == first]
     wrong = [in_order(body, text[place:]) for place in places] or [first]
     if None not in wrong:
@@ -139,10 +139,10 @@ def check_names(lines, jobs):
 def self_check():
     """The check of code detects a wrong line, a wrong order, a missing gap."""
     text = ["a", "b", "c", "d"]
-    assert in_order(["a", "b", GAP, "d"], text) is None
+    assert in_order(["a", "b", GAPS[0], "d"], text) is None
     assert in_order(["b", "a"], text) == "a"
     assert in_order(["a", "c"], text) == "c"
-    assert in_order(["a", GAP, "e"], text) == "e"
+    assert in_order(["a", GAPS[1], "e"], text) == "e"
 
 
 def main():
@@ -157,7 +157,7 @@ def main():
     self_check()
     code = outputs = 0
     for start, language, body, source in blocks(lines):
-        if language in ("c", "cpp"):
+        if language in ("c", "cpp", "fortran"):
             check_code(start, body, source)
             code += 1
         elif language == "text":

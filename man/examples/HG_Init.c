@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of other processes of this host, which prints its address. Clients
- * give this address to HG_Addr_lookup2(). */
+ * give this address to HG_Addr_lookup2().
+ *
+ * Pages: HG_Init HG_Context_create HG_Addr_self HG_Addr_to_string */
 #include <mercury.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rank 0 is the address of the other ranks' calls. */
+/* Rank 0 is the address of the other ranks' calls.
+ *
+ * Pages: amalgam_init amalgam_barrier */
 #include <amalgam.h>
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 /* The handler of an RPC with two numbers as input, and their sum as output. The
  * handler is a user-level thread, and may wait, for instance for a transfer.
  *
- * Pages: margo_get_input margo_respond margo_free_input */
+ * Pages: margo_get_input margo_free_input margo_respond margo_destroy */
 #include <margo.h>
 
 MERCURY_GEN_PROC(pair_t, ((int32_t)(x))((int32_t)(y)))

@@ -3,7 +3,7 @@
  * serves until a handler calls margo_finalize(). The function sum_serve() is in
  * the page of margo_get_input(), stop_serve() in that of margo_finalize().
  *
- * Pages: margo_init margo_wait_for_finalize */
+ * Pages: margo_init margo_addr_self margo_wait_for_finalize */
 #include <margo.h>
 #include <stdio.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Links: our rings to the contexts of the peers, and the doorbells of these
- * contexts.
+/* Links: our rings to contexts of peers, and the doorbells of these contexts.
  *
  * A link is our ring to one context of a peer. The sender claims a slot of the
  * peer's segment by a compare and exchange of the slot's claim, writes its name
@@ -285,8 +284,8 @@ bool amg_shm_link_has_state_locked(
     return false;
 }
 
-/* Whether a link to the context may be opened: the context is or was open, or
- * the peer has opened no context yet and may still open this context. */
+/* Whether a link to the context may be opened: the context is or was open,
+ * maybe since a moment ago, or the peer may still open its first context. */
 static bool context_may_come(
     const struct amg_shm_region *region, uint8_t context_id)
 {
@@ -295,10 +294,11 @@ static bool context_may_come(
     if (atomic_load_explicit(&region->contexts[context_id].is_open,
             memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
         return true;
+    AMG_TEST_POINT("shm_context_never");
     for (uint32_t i = 0; i < region->max_contexts; i++)
         if (atomic_load_explicit(&region->contexts[i].is_open,
                 memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
-            return false;
+            return i == context_id;
     return true;
 }
 

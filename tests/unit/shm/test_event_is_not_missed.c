@@ -313,6 +313,47 @@ static void test_call_to_a_context_that_closes_meanwhile(void **state)
     amg_test_point_set(NULL);
 }
 
+static struct party *opening;
+
+static void open_at_point(const char *name)
+{
+    struct party *party = opening;
+
+    if (party == NULL || strcmp(name, "shm_context_never") != 0)
+        return;
+    opening = NULL;
+    assert_int_equal(shm->ep.open(party->domain, 0, &party->ep), HG_SUCCESS);
+}
+
+/* The caller sees no open context, and then the context opens. */
+static void test_first_call_to_a_context_that_opens_meanwhile(void **state)
+{
+    const struct amg_open how = {
+        .info = "", .is_listening = true, .max_contexts = 1};
+    struct party server = {.ep = NULL};
+    struct party client;
+    struct party_call call;
+    struct amg_peer *peer = NULL;
+
+    (void)state;
+    assert_int_equal(shm->domain.open(&how, &server.domain), HG_SUCCESS);
+    party_open(&client, "", 0);
+    peer = meet(&client, &server);
+    opening = &server;
+    amg_test_point_set(open_at_point);
+    party_ask(&client, peer, &call, 1, SHORT);
+    amg_test_point_set(NULL);
+    assert_non_null(server.ep);
+    while (call.done == 0) {
+        party_poll(&server);
+        party_poll(&client);
+    }
+    assert_true(party_answer_is(&client, &call, 1));
+    shm->addr.unref(client.domain, peer);
+    party_close(&client);
+    party_close(&server);
+}
+
 static void serve_and_close_at_point(const char *name)
 {
     struct party *party = closing;
@@ -541,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_end_waits_until_one_way_calls_are_safe),
 #if defined(AMG_TEST_POINTS)
         cmocka_unit_test(test_first_call_while_events_are_read),
+        cmocka_unit_test(test_first_call_to_a_context_that_opens_meanwhile),
         cmocka_unit_test(test_call_to_a_context_that_closes_meanwhile),
         cmocka_unit_test(test_call_that_is_served_by_a_context_that_closes),
         cmocka_unit_test(test_call_that_is_served_by_a_class_that_ends),

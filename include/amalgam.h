@@ -18,7 +18,7 @@
 #include "mercury_bulk.h"
 
 #define AMALGAM_VERSION_MAJOR 0
-#define AMALGAM_VERSION_MINOR 1
+#define AMALGAM_VERSION_MINOR 2
 #define AMALGAM_VERSION_PATCH 0
 
 #ifdef __cplusplus

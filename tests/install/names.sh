@@ -49,7 +49,8 @@ declared_by_all >>"$work/declared"
 sed -n 's/.*name="\(amalgam_f_[a-z_]*\)").*/f\t\1\t/p' \
     "$here/../../src/fortran/amalgam.F90" >>"$work/declared"
 nm -D --defined-only "$libdir"/libamalgam*.so |
-    awk '$3 ~ /^(HG|hg|NA|na|amalgam|margo|ABT)_/ { print $3 }' |
+    awk '{ sub(/@.*/, "", $3) }
+        $3 ~ /^(HG|hg|NA|na|amalgam|margo|ABT)_/ { print $3 }' |
     sort -u >"$work/given"
 [ "$(wc -l <"$work/given")" -gt 100 ] || {
     echo "nm finds no public names in $libdir"

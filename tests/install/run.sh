@@ -171,7 +171,7 @@ by_cmake_cxx() {
     cat >"$work/cxx/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES CXX)
-find_package(amalgam 0.1 REQUIRED)
+find_package(amalgam 0.2 REQUIRED)
 add_executable(amalgam_user amalgam_user.cc)
 target_link_libraries(amalgam_user amalgam::mpi)
 END
@@ -262,6 +262,58 @@ check_part() {
         check_mercury_user "$work/parent/thallium_user"
     prefix=$work/parent
     check_amalgam_user "$work/parent/amalgam_user"
+}
+
+# Libraries and programs find all that they need of each other's private names.
+check_private() {
+    local file
+    for file in "$prefix"/bin/* "$(dirname "$pc")"/../libamalgam*.so; do
+        ! LD_LIBRARY_PATH=$(dirname "$pc")/.. ldd -r "$file" 2>&1 |
+            grep 'undefined symbol: .*amg_' ||
+            fail "$file needs more private names than src/exports.txt has"
+    done
+}
+
+# abi_says SED WORDS: compare complains with WORDS when SED changed the interface;
+# empty WORDS: no complaint.
+abi_says() {
+    sed "$1" "$work/abi" >"$work/abi.changed"
+    ! cmp -s "$work/abi" "$work/abi.changed" || fail "'$1' changes nothing"
+    if "$here/abi.py" compare "$release" "$work/abi.changed" "$2" \
+        >"$work/said"; then
+        [ -z "$3" ] || fail "abi.py does not notice '$1'"
+    else
+        [ -n "$3" ] && grep -qF "$3" "$work/said" ||
+            fail "abi.py on '$1': $(cat "$work/said")"
+    fi
+}
+
+check_abi() {
+    local release version new="name amalgam AMALGAM_"
+
+    check_private
+    [ $has_mpi$has_margo$has_abt = yesyesyes ] && [ "$(uname -m)" = x86_64 ] &&
+        "${CC:-cc}" --version | grep -qi 'gcc\|free software' || exit 77
+    # shellcheck disable=SC2046
+    "$here/abi.py" write "$prefix" $(pkg-config --cflags amalgam) >"$work/abi" ||
+        fail "the interface cannot be read"
+    # shellcheck disable=SC2012
+    release=$(ls -v "$here"/abi-*.txt | tail -1)
+    version=$(pkg-config --modversion amalgam)
+    "$here/abi.py" compare "$release" "$work/abi" "$version" ||
+        fail "see include/ABI.md: what may change, and how to write $release"
+
+    abi_says '/ HG_Init: /d' 9.0.0 'gone since'
+    abi_says '/ HG_Init: /s/0.2/0.3/' 9.0.0 'gone since'
+    abi_says 's/\(HG_Get_info: .*\)hg_handle_t/\1int/' 9.0.0 'gone since'
+    abi_says 's/^\(struct hg_info.context_id: at \).*,/\11,/' 9.0.0 'gone since'
+    abi_says 's/^\(value HG_CANCELED = \).*/\199/' 9.0.0 'gone since'
+    abi_says 's/^\(struct amalgam_options: \)/\19/' 9.0.0 ''
+    abi_says 's/^\(struct hg_info: \)/\19/' 9.0.0 'gone since'
+    abi_says "1s/^/${new}0.2 HG_New: int HG_New(void)\n/" 9.0.0 'has it not'
+    abi_says "1s/^/${new}0.9 HG_New: int HG_New(void)\n/" 9.0.0 ''
+    abi_says "1s/^/${new}0.9 HG_New: int HG_New(void)\n/" \
+        "$(sed -n '1s/# Amalgam \([^,]*\),.*/\1/p' "$release")" 'lacks'
 }
 
 if [ "$way" = part ]; then
@@ -420,6 +472,9 @@ facts)
     ;;
 static)
     check_static
+    ;;
+abi)
+    check_abi
     ;;
 refused)
     check_refused

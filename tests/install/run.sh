@@ -1,15 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs a build to a fresh prefix, and uses it from there: run.sh WAY BUILD
-# with WAY pkgconfig, cmake, refused (an original is not overwritten, and the
-# names of the originals can be left out), facts (the headers declare what the
-# tables facts-*.txt state), readme (the examples of README.md compile without
-# a warning, and print what they promise), names (the table of public names is
-# true), man (and so are the manual pages), fortran (the module is found by
-# pkg-config and by a project in Fortran alone), argobots (Margo is built once more, on
-# the Argobots of the system, if there is one: at AMALGAM_ARGOBOTS_PREFIX, or known
-# to pkg-config), static (the libraries are built once more, as archives), or part
-# (another project builds the libraries as a part of itself).
+# Installs a build to a fresh prefix, and uses it from there:
+#     run.sh WAY BUILD [PREFIX]      PREFIX: BUILD is installed there already
+#
+# pkgconfig, cmake  programs find it by pkg-config, and by find_package()
+# fortran     the module is found by both, also by a project in Fortran alone
+# readme      the examples of README.md compile without a warning, and print what they
+#             promise
+# refused     an original is not overwritten, and the names of the originals can be
+#             left out
+# components  each file is in one component, and each has what its name says
+# moved       an install by DESTDIR works at another place than its prefix
+# names, man  the table of public names is true, and so are the manual pages
+# facts       the headers declare what the tables facts-*.txt state
+# abi         the binary interface is that of the last release, and changes of it are
+#             noticed
+# argobots    Margo is built once more, on the Argobots of the system, if there is one:
+#             at AMALGAM_ARGOBOTS_PREFIX, or known to pkg-config
+# static      the libraries are built once more, as archives
+# part        another project builds the libraries as a part of itself
 set -eu
 unset CDPATH
 
@@ -19,7 +28,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 launch=$here/../processes/launch
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix=$work/prefix
+prefix=${3:-$work/prefix}
 
 fail() {
     echo "FAILED: $*" >&2
@@ -264,6 +273,49 @@ check_part() {
     check_amalgam_user "$work/parent/amalgam_user"
 }
 
+# files FOLDER: what is in it, but folders.
+files() {
+    (cd "$1" && find . ! -type d | sort)
+}
+
+# Each component has its files, and all have those of the whole install.
+check_components() {
+    local name all=$work/all program
+
+    for name in lib dev tools doc compat; do
+        cmake --install "$build" --prefix "$work/$name" --component $name \
+            >"$work/log" 2>&1 || fail "--component $name: $(tail "$work/log")"
+        [ -d "$work/$name" ] || continue
+        files "$work/$name" >>"$all"
+    done
+    sort -o "$all" "$all"
+    [ -z "$(uniq -d "$all")" ] || fail "in two components: $(uniq -d "$all")"
+    files "$prefix" | diff "$all" - ||
+        fail "the components are not the whole install"
+    ! files "$work/lib" | grep -v '\.so\.[0-9.]*$' || fail "these are in lib"
+    ! files "$work/dev" | grep '^./bin/\|\.so\.' || fail "these are in dev"
+    ! files "$work/doc" | grep -v '^./share/' || fail "these are in doc"
+    # Programs need the libraries, and nothing else of the project.
+    cp -R "$work/lib/." "$work/tools"
+    for program in amalgam_info amalgam_hang; do
+        "$work/tools/bin/$program" --help >"$work/log" 2>&1 ||
+            fail "$program without the other components: $(cat "$work/log")"
+        ldd "$work/tools/bin/$program" | grep -q "$work/tools/.*libamalgam" ||
+            fail "$program does not use the libraries beside it"
+    done
+}
+
+# Moves an install from where DESTDIR has put it; no file says where it was.
+check_moved() {
+    DESTDIR=$work/stage cmake --install "$build" --prefix /opt/amalgam \
+        >"$work/install.log" 2>&1 || fail "DESTDIR: $(tail "$work/install.log")"
+    [ ! -e /opt/amalgam ] && [ -d "$work/stage/opt/amalgam" ] ||
+        fail "DESTDIR is not respected"
+    mv "$work/stage/opt/amalgam" "$prefix"
+    ! grep -rlIF -e /opt/amalgam -e "$build" -e "$work/stage" "$prefix" ||
+        fail "these files say where they were installed or built"
+}
+
 # Libraries and programs find all that they need of each other's private names.
 check_private() {
     local file
@@ -334,8 +386,10 @@ elif [ "$way" = argobots ]; then
     has_thallium=no
     [ ! -f "$build/src/install/thallium.pc" ] || has_thallium=yes
 fi
-cmake --install "$build" --prefix "$prefix" >"$work/install.log" ||
+[ $# -gt 2 ] || [ "$way" = moved ] ||
+    cmake --install "$build" --prefix "$prefix" >"$work/install.log" ||
     fail "cmake --install: $(tail "$work/install.log")"
+[ "$way" != moved ] || check_moved
 pc=$(find "$prefix" -name mercury.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 
@@ -472,6 +526,15 @@ facts)
     ;;
 static)
     check_static
+    ;;
+components)
+    check_components
+    ;;
+moved)
+    for next in readme cmake; do
+        "$here/run.sh" $next "$build" "$prefix" || fail "$next: $?"
+    done
+    "$prefix/bin/amalgam_info" --help >"$work/log" || fail "amalgam_info: $?"
     ;;
 abi)
     check_abi

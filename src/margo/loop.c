@@ -32,7 +32,7 @@ void amg_margo_wake(margo_instance_id mid)
     ABT_mutex mutex = ABT_MUTEX_MEMORY_GET_HANDLE(&wakeup->mutex);
 
     /* Dekker: this thread stored a change, then reads `gated`; a loop adds to
-     * `gated`, then looks for changes: at least one sees the other's store. */
+     * `gated`, then looks for changes. With both fences, one sees the other. */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&wakeup->gated, memory_order_seq_cst) > 0) {
         ABT_mutex_lock(mutex);

@@ -289,8 +289,8 @@ static void gate_pass(margo_instance_id mid)
     unsigned seen = 0;
 
     ABT_mutex_lock(mutex_of(mid));
-    (void)atomic_fetch_add_explicit(
-        &mid->wakeup.gated, 1u, memory_order_seq_cst);
+    (void)atomic_fetch_add(&mid->wakeup.gated, 1u);
+    atomic_thread_fence(memory_order_seq_cst); /* see amg_margo_wake() */
     amg_margo_counts_sync(mid);
     seen = mid->wakeup.wakes;
     while (!is_needed(mid)) {
@@ -357,8 +357,8 @@ static void back_off(margo_instance_id mid, struct amg_margo_rounds *rounds)
     if (bound_ms > rounds->backoff_ms)
         bound_ms = rounds->backoff_ms;
     ABT_mutex_lock(mutex_of(mid));
-    (void)atomic_fetch_add_explicit(
-        &mid->wakeup.gated, 1u, memory_order_seq_cst);
+    (void)atomic_fetch_add(&mid->wakeup.gated, 1u);
+    atomic_thread_fence(memory_order_seq_cst); /* see amg_margo_wake() */
     amg_margo_counts_sync(mid);
     if (atomic_load_explicit(&mid->operations, memory_order_seq_cst) == 0)
         timed_wait(mid, bound_ms);

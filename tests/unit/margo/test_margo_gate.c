@@ -36,7 +36,8 @@ static void *gate_run(void *arg)
         atomic_store(&mid.is_draining, false);
         atomic_store(&round_done, i);
         wait_for(&round_begun, i);
-        atomic_store_explicit(&mid.wakeup.gated, 1, memory_order_seq_cst);
+        (void)atomic_fetch_add(&mid.wakeup.gated, 1u);
+        atomic_thread_fence(memory_order_seq_cst);
         has_seen = atomic_load_explicit(&mid.is_draining, memory_order_acquire);
     }
     atomic_store(&round_done, ROUNDS + 1);

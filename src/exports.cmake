@@ -51,12 +51,17 @@ function(amalgam_exports target library)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
 endfunction()
 
-# amalgam_shipped(RET LIBRARY)
+# amalgam_shipped(RET LIBRARY [LANGUAGE language] [OBJECTS library...])
 #
 # Settles what LIBRARY exports, and sets RET to the target that is installed. Tests
 # call internal functions of a shared library, so a build with tests links the same
-# object files twice: LIBRARY is for tests and jobs, and RET for the install.
+# object files twice: LIBRARY is for tests and jobs, and RET for the install. OBJECTS
+# are object libraries that are part of LIBRARY, and LANGUAGE (C) is that of its linker.
 function(amalgam_shipped ret library)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "LANGUAGE" "OBJECTS")
+    if(NOT arg_LANGUAGE)
+        set(arg_LANGUAGE C)
+    endif()
     set(${ret} ${library} PARENT_SCOPE)
     if(AMALGAM_KIND STREQUAL "static")
         return()
@@ -67,19 +72,22 @@ function(amalgam_shipped ret library)
     endif()
     set(twin ${library}_shipped)
     set(${ret} ${twin} PARENT_SCOPE)
-    add_library(${twin} SHARED $<TARGET_OBJECTS:${library}>)
+    add_library(${twin} SHARED)
+    foreach(objects IN LISTS library arg_OBJECTS)
+        target_sources(${twin} PRIVATE $<TARGET_OBJECTS:${objects}>)
+    endforeach()
     set_target_properties(${twin} PROPERTIES
         OUTPUT_NAME ${library}
         EXPORT_NAME ${library}
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/shipped
-        LINKER_LANGUAGE C)
+        LINKER_LANGUAGE ${arg_LANGUAGE})
     foreach(property IN ITEMS VERSION SOVERSION EXPORT_NAME BUILD_RPATH
             LINK_LIBRARIES LINK_OPTIONS INTERFACE_LINK_LIBRARIES
             INTERFACE_INCLUDE_DIRECTORIES INTERPROCEDURAL_OPTIMIZATION)
         get_target_property(value ${library} ${property})
         if(NOT value STREQUAL "value-NOTFOUND")
             list(FILTER value EXCLUDE REGEX "^::@") # folders of the calls
-            list(TRANSFORM value REPLACE "^amalgam$" amalgam_shipped)
+            list(TRANSFORM value REPLACE "^amalgam(_mpi)?$" "\\0_shipped")
             set_property(TARGET ${twin} PROPERTY ${property} "${value}")
         endif()
     endforeach()

@@ -40,7 +40,10 @@ function(amalgam_exports target library)
             "AMALGAM_${node} {\nglobal:\n${names_${node}}}${before};\n")
         set(before " AMALGAM_${node}")
     endforeach()
-    string(APPEND text "AMALGAM_PRIVATE_${PROJECT_VERSION} {\nglobal:\n"
+    if(names_private)
+        string(PREPEND names_private "global:\n")
+    endif()
+    string(APPEND text "AMALGAM_PRIVATE_${PROJECT_VERSION} {\n"
         "${names_private}local:\n    *;\n};\n")
     set(script ${PROJECT_BINARY_DIR}/exports/${target}.map)
     file(CONFIGURE OUTPUT ${script} CONTENT "${text}" @ONLY)

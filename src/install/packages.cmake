@@ -32,7 +32,7 @@ set(CPACK_RPM_PACKAGE_GROUP System/Libraries)
 # Folders of the system itself are no part of a package.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /usr/share/man /usr/share/man/man1 /usr/share/man/man3 /usr/share/man/man7
-    /usr/lib/pkgconfig /usr/lib/cmake
+    /usr/lib/pkgconfig /usr/lib/cmake /usr/include
     /usr/${CMAKE_INSTALL_LIBDIR} /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig
     /usr/${CMAKE_INSTALL_LIBDIR}/cmake)
 
@@ -129,8 +129,8 @@ amalgam_package(doc amalgam-doc amalgam-doc
     "calls between MPI ranks: manual pages and guides")
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_RPM_DOC_PACKAGE_ARCHITECTURE noarch)
-if(AMALGAM_FORTRAN)
-    amalgam_package(fortran libamalgam-fortran-dev amalgam-fortran
+if(has_fortran)
+    amalgam_package(fortran amalgam-fortran amalgam-fortran
         "calls between MPI ranks: the module of Fortran" NEEDS dev)
     set(CPACK_DEBIAN_FORTRAN_PACKAGE_SHLIBDEPS ON)
 endif()

@@ -4,9 +4,9 @@
 
 The recipe runs with stand-ins for Spack's functions, which keep what it states.
 That is compared with CMake's options and requirements, with the version, and with
-the table of packages in README.md. Then CMake configures with the arguments that
-the recipe gives for some choices of variants. Where spack is installed, it also has
-to find a solution (spack spec).
+the table of packages in README.md or src/install/README.md. Then CMake configures
+with the arguments that the recipe gives for some choices of variants. Where spack is
+installed, it also has to find a solution (spack spec).
 """
 
 import itertools
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import types
 
-# What README.md's column of Spack names, and a recipe names otherwise: any MPI, and
+# What the column of Spack names, and a recipe names otherwise: any MPI, and
 # any zlib.
 VIRTUAL = {"mpich": "mpi", "zlib": "zlib-api"}
 
@@ -128,24 +128,28 @@ def check_options(recipe, package):
 
 
 def check_packages(recipe):
-    """README.md's table, CMake's oldest versions, and the recipe are one."""
+    """The table of packages, CMake's oldest versions, and the recipe agree."""
     version = re.search(r"project\(amalgam VERSION (\S+)", text_of("CMakeLists.txt"))
     check(version[1] in recipe.versions, f"the recipe has no version {version[1]}")
     depends = {}
     for spec, when in recipe.depends:
         name, _, oldest = spec.partition("@")
         depends.setdefault(name, []).append((oldest.rstrip(":"), when))
-    table = re.search(r"^\| library \| version \|.*?\n\n", text_of("README.md"),
-                      re.M | re.S)[0]
+    pages = text_of("README.md")
+    if os.path.exists(os.path.join(top, "src", "install", "README.md")):
+        pages += text_of("src", "install", "README.md")
+    table = re.search(r"^\| library \| version \|.*?\n\n", pages, re.M | re.S)[0]
     for row in table.strip().splitlines()[2:]:
         cell = [part.strip() for part in row.strip("|").split("|")]
+        if not cell[5].startswith("`"):
+            continue  # words about a compiler
         names = re.search(r"`([^`]+)`", cell[5])[1].split()
         for number, name in enumerate(names):
             name = VIRTUAL.get(name, name)
-            check(name in depends, f"README.md names {name}, the recipe does not")
+            check(name in depends, f"the table names {name}, the recipe does not")
             if number == 0 and cell[1] != "any" and name in depends:
                 check(all(oldest == cell[1] for oldest, _ in depends[name]),
-                      f"README.md asks for {name} {cell[1]}")
+                      f"the table asks for {name} {cell[1]}")
     for option, module, oldest in re.findall(
             r'"(OFI|HWLOC|JSON);([a-z-]+);[a-z0-9-]+;([0-9.]+);',
             text_of("src", "packages.cmake")):

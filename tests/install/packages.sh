@@ -120,8 +120,12 @@ END
     check_use
     ! in_root_dpkg -r libamalgam0 >"$work/log" 2>&1 ||
         fail "libamalgam0 can go while others need it"
-    in_root_dpkg -P libamalgam0 libamalgam-dev libamalgam-compat amalgam-tools \
-        amalgam-doc >"$work/log" 2>&1 || fail "dpkg -P: $(tail "$work/log")"
+    for package in "$work/packages"/*.deb; do
+        dpkg-deb -f "$package" Package
+    done >"$work/names"
+    # shellcheck disable=SC2046
+    in_root_dpkg -P $(cat "$work/names") >"$work/log" 2>&1 ||
+        fail "dpkg -P: $(tail "$work/log")"
     [ -z "$(files "$root" 2>/dev/null)" ] || fail "left: $(files "$root")"
 }
 

@@ -282,7 +282,7 @@ files() {
 check_components() {
     local name all=$work/all program
 
-    for name in lib dev tools doc compat; do
+    for name in lib dev tools doc compat fortran; do
         cmake --install "$build" --prefix "$work/$name" --component $name \
             >"$work/log" 2>&1 || fail "--component $name: $(tail "$work/log")"
         [ -d "$work/$name" ] || continue

@@ -316,11 +316,18 @@ check_moved() {
         fail "these files say where they were installed or built"
 }
 
-# Libraries and programs find all that they need of each other's private names.
+# Libraries and programs find all that they need of each other's private names, and
+# the libraries export no others.
 check_private() {
-    local file
-    for file in "$prefix"/bin/* "$(dirname "$pc")"/../libamalgam*.so; do
-        ! LD_LIBRARY_PATH=$(dirname "$pc")/.. ldd -r "$file" 2>&1 |
+    local file libs=${pc%/pkgconfig/*}
+    nm -D --defined-only "$libs"/libamalgam*.so |
+        sed -n 's/.* \(amg_[A-Za-z0-9_]*\)@.*/\1/p' | sort -u >"$work/private"
+    [ -s "$work/private" ] || fail "no private names are exported"
+    sed -n 's/.* private //p' "$here/../../src/exports.txt" | sort -u |
+        comm -23 "$work/private" - >"$work/others"
+    [ ! -s "$work/others" ] || fail "these are exported: $(cat "$work/others")"
+    for file in "$prefix"/bin/* "$libs"/libamalgam*.so; do
+        ! LD_LIBRARY_PATH=$libs ldd -r "$file" 2>&1 |
             grep 'undefined symbol: .*amg_' ||
             fail "$file needs more private names than src/exports.txt has"
     done

@@ -539,7 +539,8 @@ components)
     ;;
 moved)
     for next in readme cmake; do
-        "$here/run.sh" $next "$build" "$prefix" || fail "$next: $?"
+        "$here/run.sh" $next "$build" "$prefix" || [ $? = 77 ] ||
+            fail "$next does not work at another place"
     done
     "$prefix/bin/amalgam_info" --help >"$work/log" || fail "amalgam_info: $?"
     ;;

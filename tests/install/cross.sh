@@ -21,13 +21,16 @@ trap 'rm -rf "$work"' EXIT
 packages="zlib1g zlib1g-dev libcmocka0 libcmocka-dev libjson-c5 libjson-c-dev
     uthash-dev"
 
-# Tests that qemu-user 7.2 cannot run as they are:
-# - it ignores MADV_DONTNEED, and knows not which pages are there
+# Tests that fail or take too long under qemu-user 7.2. What was seen, without a search
+# for the causes in qemu:
+# - pages that madvise() gave back keep their bytes, and count as resident
 ignored="test_pages test_mapping test_class_pool"
-# - another process has qemu as its program, and its threads are those of qemu
-ignored="$ignored test_status test_report test_shm_.*"
-# - it turns a fault in a guard page into its own end
+# - a process does not find another one by its name, or reads other facts of it
+ignored="$ignored test_status test_shm_.*"
+# - the message about a stack that is used up is missing
 ignored="$ignored test_stack"
+# - a minute is not enough on a busy machine
+ignored="$ignored test_report"
 
 fail() {
     echo "FAILED: $*" >&2

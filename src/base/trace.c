@@ -198,7 +198,7 @@ void amg_trace_mark(const char *text)
     }
 }
 
-/* Appends a chunk of payload in two pieces. False: not written. */
+/* Appends a chunk of payload in two pieces. False: not written, by an error. */
 static bool chunk_write(struct amg_trace_chunk *chunk, const void *one,
     size_t one_len, const void *other, size_t other_len)
 {
@@ -207,7 +207,7 @@ static bool chunk_write(struct amg_trace_chunk *chunk, const void *one,
     size_t len = sizeof(*chunk) + one_len + other_len;
     ssize_t done = 0;
 
-    if (file.error != 0 || file.len + len > file.cap)
+    if (file.error != 0)
         return false;
     chunk->magic = AMG_TRACE_CHUNK;
     chunk->len = one_len + other_len;
@@ -217,6 +217,19 @@ static bool chunk_write(struct amg_trace_chunk *chunk, const void *one,
         file.error = done < 0 ? errno : ENOSPC;
     file.len += len;
     return file.error == 0;
+}
+
+/* The first of `count` events that the file has room for. If it has not room
+ * for all, no later events are written: a file keeps the oldest. */
+static unsigned events_fit(unsigned count)
+{
+    uint64_t used = file.len + sizeof(struct amg_trace_chunk);
+    uint64_t room = file.cap > used ? file.cap - used : 0;
+
+    if (count * sizeof(struct amg_trace_event) <= room)
+        return count;
+    file.cap = 0;
+    return (unsigned)(room / sizeof(struct amg_trace_event));
 }
 
 /* Writes what is in the ring, whose thread may be a new one if it has events.
@@ -229,14 +242,17 @@ static void ring_drain(struct ring *ring, struct amg_trace_chunk *chunk)
     unsigned count =
         atomic_load_explicit(&ring->head, memory_order_acquire) - tail;
     unsigned at = tail % AMG_TRACE_RING;
-    unsigned one = count < AMG_TRACE_RING - at ? count : AMG_TRACE_RING - at;
+    unsigned fit = events_fit(count);
+    unsigned one = fit < AMG_TRACE_RING - at ? fit : AMG_TRACE_RING - at;
 
     if (count > 0) {
         chunk->thread = ring->tid;
         memcpy(chunk->name, ring->name, sizeof(chunk->name));
-        if (!chunk_write(chunk, &ring->events[at], one * sizeof(*ring->events),
-                ring->events, (count - one) * sizeof(*ring->events)))
-            atomic_fetch_add_explicit(&lost, count, memory_order_relaxed);
+        if (fit > 0 &&
+            !chunk_write(chunk, &ring->events[at], one * sizeof(*ring->events),
+                ring->events, (fit - one) * sizeof(*ring->events)))
+            fit = 0;
+        atomic_fetch_add_explicit(&lost, count - fit, memory_order_relaxed);
         atomic_store_explicit(&ring->tail, tail + count, memory_order_release);
     }
     if (state == RING_ENDED)
@@ -287,8 +303,7 @@ static void *drain_main(void *arg)
             (void)amg_futex_wait_until(
                 &drain_word, word, amg_clock_ns() + PERIOD_NS);
     } while ((word & 1) == 0);
-    file.cap = UINT64_MAX; /* has room for the number of lost events */
-    notes_drain(&chunk, true);
+    notes_drain(&chunk, true); /* with the number of lost events */
     return NULL;
 }
 

@@ -208,11 +208,45 @@ static void test_trace_full_file_says_what_it_lost(void **state)
 }
 
 static atomic_bool may_drain;
+static atomic_uint rounds; /* that the drain has begun */
 
 static void drain_hold(const char *name)
 {
-    while (strcmp(name, "trace.drain") == 0 && !may_drain)
+    if (strcmp(name, "trace.drain") != 0)
+        return;
+    rounds++;
+    while (!may_drain)
         usleep(100);
+}
+
+static void test_trace_full_file_keeps_the_oldest(void **state)
+{
+    enum { MANY = 10000, LATER = 5 };
+    struct seen seen;
+    uint64_t events = 0;
+
+    (void)state;
+#if !defined(AMG_TEST_POINTS)
+    skip();
+#endif
+    may_drain = false;
+    amg_test_point_set(drain_hold);
+    setenv("AMALGAM_TRACE_BYTES", "65536", 1);
+    assert_int_equal(amg_trace_start(folder, AMALGAM_TRACE_CALLS), HG_SUCCESS);
+    dones_put(1, MANY); /* more than the file takes, in one chunk */
+    rounds = 0;
+    may_drain = true;
+    while (rounds == 0) /* the round that was held is over */
+        usleep(100);
+    dones_put(MANY + 1, LATER); /* fewer than the file takes */
+    assert_int_equal(amalgam_trace_stop(), HG_SUCCESS);
+    unsetenv("AMALGAM_TRACE_BYTES");
+    amg_test_point_set(NULL);
+    (void)file_read(&seen, SIZE_MAX); /* the first event has the number 1 */
+    for (unsigned i = 0; i < 64; i++)
+        events += seen.count[i];
+    assert_true(events > 1000);
+    assert_int_equal(events + seen.lost, MANY + LATER);
 }
 
 static void test_trace_full_ring_loses_the_newest(void **state)
@@ -311,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_trace_of_threads_has_all_events),
         cmocka_unit_test(test_trace_after_stop_has_no_events),
         cmocka_unit_test(test_trace_full_file_says_what_it_lost),
+        cmocka_unit_test(test_trace_full_file_keeps_the_oldest),
         cmocka_unit_test(test_trace_full_ring_loses_the_newest),
         cmocka_unit_test(test_trace_of_parent_ignores_child),
         cmocka_unit_test(test_trace_mark_is_in_status_page),

@@ -27,9 +27,9 @@ endif()
 target_compile_options(amalgam_flags INTERFACE
     -Wall -Wextra $<$<BOOL:${AMALGAM_WERROR}>:-Werror>
     # Numbers that were sent are compared with those that came; and gfortran warns
-    # of the descriptor of an array that C allocates.
+    # of descriptors of arrays that are not allocated.
     $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wno-compare-reals>
-    $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wno-maybe-uninitialized>)
+    $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wno-uninitialized>)
 
 if(AMALGAM_SANITIZE STREQUAL "asan")
     set(sanitize -fsanitize=address,undefined -fno-omit-frame-pointer)

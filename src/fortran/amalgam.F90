@@ -145,8 +145,7 @@ module amalgam
     end subroutine
 
   ! amalgam_barrier(class, [ierror])
-    subroutine amalgam_barrier(class, ierror) bind(c, &
-        name="amalgam_f_barrier")
+    subroutine amalgam_barrier(class, ierror) bind(c, name="amalgam_f_barrier")
       import
       type(amalgam_class), intent(in) :: class
       integer(c_int), intent(out), optional :: ierror
@@ -251,7 +250,8 @@ module amalgam
     end subroutine
 
   ! amalgam_icall(rpc, rank, in, request, [bulk,] [ierror])
-  ! Begins a call. `in` (any) may change when the procedure returns.
+  ! Begins a call. `in` (any) may change when the procedure returns. HG_AGAIN:
+  ! too many calls are under way; wait for one.
     subroutine amalgam_icall(rpc, rank, in, request, bulk, ierror) bind(c, &
         name="amalgam_f_icall")
       import
@@ -313,11 +313,10 @@ module amalgam
   end interface
 
   ! amalgam_cancel(request, [ierror])
-  ! Asks for the end of a call or transfer, as HG_Cancel(). amalgam_wait still
+  ! Asks for the end of a call, as HG_Cancel(). amalgam_wait still
   ! has to be called; its ierror is HG_CANCELED, unless the end came first.
   interface
-    subroutine amalgam_cancel(request, ierror) bind(c, &
-        name="amalgam_f_cancel")
+    subroutine amalgam_cancel(request, ierror) bind(c, name="amalgam_f_cancel")
       import
       type(amalgam_request), intent(in) :: request
       integer(c_int), intent(out), optional :: ierror

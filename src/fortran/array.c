@@ -39,6 +39,13 @@ bool amg_fort_len(const CFI_cdesc_t *array, const char *func, size_t *ret_len)
 {
     size_t len = array->elem_len;
 
+    if (array->base_addr == NULL || array->type == CFI_type_other) {
+        amg_fort_refuse(func,
+            array->base_addr == NULL
+                ? "an array is not allocated, or a pointer is not associated"
+                : "a polymorphic variable; pass that of a select type block");
+        return false;
+    }
     for (int i = 0; i < array->rank; i++) {
         if (array->dim[i].extent < 0) {
             amg_fort_refuse(func,

@@ -20,6 +20,12 @@ static hg_return_t bulk_wrap(
     return HG_SUCCESS;
 }
 
+/* 0, which HG refuses, for flags that a byte does not have. */
+static hg_uint8_t flags_of(int flags)
+{
+    return flags < 0 || flags > UINT8_MAX ? 0 : (hg_uint8_t)flags;
+}
+
 static hg_return_t array_expose(struct fort_class *cls,
     const CFI_cdesc_t *array, int flags, hg_bulk_t *ret_handle,
     const char *func)
@@ -32,7 +38,7 @@ static hg_return_t array_expose(struct fort_class *cls,
     if (rc != HG_SUCCESS)
         return rc;
     rc = HG_Bulk_create(
-        cls->cls, count, ptrs, lens, (hg_uint8_t)flags, ret_handle);
+        cls->cls, count, ptrs, lens, flags_of(flags), ret_handle);
     amg_mem_free(ptrs);
     return rc;
 }
@@ -59,9 +65,9 @@ HG_PUBLIC void amalgam_f_bulk_create_type(struct fort_class *const *cls,
     hg_return_t rc = HG_INVALID_ARG;
 
     *bulk = NULL;
-    if (FORT_GIVEN(*cls, "class"))
+    if (FORT_GIVEN(*cls, "class") && array->type != CFI_type_other)
         rc = amalgam_bulk_create_type((*cls)->cls, array->base_addr, count,
-            MPI_Type_f2c(*type), (hg_uint8_t)flags, &handle);
+            MPI_Type_f2c(*type), flags_of(flags), &handle);
     if (rc == HG_SUCCESS)
         rc = bulk_wrap(*cls, handle, bulk);
     FORT_END(rc);
@@ -117,9 +123,9 @@ static hg_return_t transfer_begin(int op, const struct fort_bulk *remote,
     if (rc != HG_SUCCESS)
         return rc;
     rc = HG_Bulk_transfer(remote->owner->context, amg_fort_request_ended,
-        request, op == 0 ? HG_BULK_PUSH : HG_BULK_PULL, addr, remote->handle,
+        request, (hg_bulk_op_t)op, addr, remote->handle,
         (hg_size_t)remote_offset, local, (hg_size_t)local_offset,
-        (hg_size_t)size, &request->op);
+        (hg_size_t)size, HG_OP_ID_IGNORE);
     if (addr != remote->addr)
         (void)HG_Addr_free(remote->owner->cls, addr);
     return rc;
@@ -156,7 +162,8 @@ static hg_return_t array_move(int op, const struct fort_bulk *remote,
     if (!amg_fort_given(remote, "remote", func))
         return HG_INVALID_ARG;
     rc = array_expose(remote->owner, array,
-        op == 0 ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY, &local, func);
+        op == HG_BULK_PUSH ? HG_BULK_READ_ONLY : HG_BULK_WRITE_ONLY, &local,
+        func);
     if (rc != HG_SUCCESS)
         return rc;
     rc = transfer_begin(op, remote, offset, local, 0,

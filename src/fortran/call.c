@@ -5,6 +5,7 @@
  * while it waits. A call that does not block gives the program a request, which
  * amalgam_wait() frees. */
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fortran/fort.h"
 #include "rpc/group.h"
@@ -30,7 +31,8 @@ struct call {
     amalgam_group_t group;         /* or NULL */
     const CFI_cdesc_t *in;         /* or NULL */
     struct fort_bulk *const *bulk; /* or NULL */
-    unsigned timeout_ms;           /* of a call to a group; 0: none */
+    const int *timeout_ms;         /* or NULL */
+    bool must_wait;                /* while the library says HG_AGAIN */
 };
 
 /* The handle of a call; calls to a group need no address. */
@@ -51,19 +53,29 @@ static hg_return_t handle_create(
     return rc;
 }
 
-/* Sends, and makes progress while the library says that it is too early. */
+/* Sends. If the library says that it is too early, makes progress, and tries
+ * again within the time limit. */
 static hg_return_t handle_forward(const struct call *call, hg_handle_t handle,
-    hg_cb_t ended, struct fort_request *request, struct fort_message *message)
+    struct fort_request *request, struct fort_message *message)
 {
+    unsigned ms =
+        call->timeout_ms == NULL ? 0 : fort_limit_ms(call->timeout_ms);
+    uint64_t deadline_ns = amg_clock_deadline_ns(ms);
+    hg_cb_t ended = request == NULL ? NULL : amg_fort_request_ended;
     hg_return_t rc = HG_SUCCESS;
 
+    /* For the library a limit of 0 is none. */
+    if (call->timeout_ms != NULL && ms == 0)
+        ms = 1;
     for (;;) {
         rc = call->group == NULL
                  ? HG_Forward(handle, ended, request, message)
-                 : amalgam_forward_group_timed(handle, call->group,
-                       call->timeout_ms, ended, request, message);
-        if (rc != HG_AGAIN)
+                 : amalgam_forward_group_timed(
+                       handle, call->group, ms, ended, request, message);
+        if (rc != HG_AGAIN || !call->must_wait)
             return rc;
+        if (call->timeout_ms != NULL && amg_clock_ns() >= deadline_ns)
+            return HG_TIMEOUT;
         (void)amg_fort_serve(call->rpc->owner, 1);
     }
 }
@@ -98,8 +110,7 @@ static hg_return_t message_send(const struct call *call,
         *request = (struct fort_request){.owner = call->rpc->owner,
             .handle = handle,
             .is_group = call->group != NULL};
-    rc = handle_forward(call, handle,
-        request == NULL ? NULL : amg_fort_request_ended, request, message);
+    rc = handle_forward(call, handle, request, message);
     if (rc != HG_SUCCESS || request == NULL)
         (void)HG_Destroy(handle);
     return rc;
@@ -113,7 +124,8 @@ static hg_return_t call_begin(
     void *packed = NULL;
     hg_return_t rc = HG_INVALID_ARG;
 
-    if (!amg_fort_given(call->rpc, "rpc", call->func))
+    if (!amg_fort_given(call->rpc, "rpc", call->func) ||
+        !amg_fort_given(call->rpc->owner, "rpc", call->func))
         return HG_INVALID_ARG;
     if (call->rpc->is_oneway != (request == NULL))
         return amg_fort_refuse(call->func,
@@ -121,6 +133,9 @@ static hg_return_t call_begin(
                 ? "the RPC was registered with oneway=.true.: it has no answer "
                   "to wait for; use amalgam_forward_oneway"
                 : "the RPC was not registered with oneway=.true.");
+    if (call->bulk != NULL && !call->rpc->has_bulk)
+        return amg_fort_refuse(
+            call->func, "the RPC was not registered with bulk=.true.");
     if (call->bulk != NULL) {
         if (!amg_fort_given(*call->bulk, "bulk", call->func))
             return HG_INVALID_ARG;
@@ -234,8 +249,13 @@ HG_PUBLIC void amalgam_f_call(struct fort_rpc *const *rpc, int rank,
     const CFI_cdesc_t *in, const CFI_cdesc_t *out, int *count,
     struct fort_bulk *const *bulk, const int *timeout_ms, int *ierror)
 {
-    struct call call = {
-        .func = __func__, .rpc = *rpc, .rank = rank, .in = in, .bulk = bulk};
+    struct call call = {.func = __func__,
+        .rpc = *rpc,
+        .rank = rank,
+        .in = in,
+        .bulk = bulk,
+        .timeout_ms = timeout_ms,
+        .must_wait = true};
     struct results results = {.out = out, .count = count};
 
     FORT_END(call_run(&call, &results, timeout_ms));
@@ -248,7 +268,9 @@ HG_PUBLIC void amalgam_f_icall(struct fort_rpc *const *rpc, int rank,
     struct call call = {
         .func = __func__, .rpc = *rpc, .rank = rank, .in = in, .bulk = bulk};
 
-    FORT_END(request_begin(&call, request));
+    *request = NULL;
+    FORT_END(FORT_GIVEN(in->base_addr, "in") ? request_begin(&call, request)
+                                             : HG_INVALID_ARG);
 }
 
 HG_PUBLIC void amalgam_f_forward_oneway(
@@ -347,7 +369,8 @@ HG_PUBLIC void amalgam_f_call_group(struct fort_rpc *const *rpc,
         .rpc = *rpc,
         .group = group_of(group, __func__),
         .in = in,
-        .timeout_ms = timeout_ms == NULL ? 0 : (unsigned)*timeout_ms};
+        .timeout_ms = timeout_ms,
+        .must_wait = true};
     struct results results = {.out = out, .count = count, .failed = failed};
 
     FORT_END(
@@ -362,7 +385,7 @@ HG_PUBLIC void amalgam_f_icall_group(struct fort_rpc *const *rpc,
         .rpc = *rpc,
         .group = group_of(group, __func__),
         .in = in,
-        .timeout_ms = timeout_ms == NULL ? 0 : (unsigned)*timeout_ms};
+        .timeout_ms = timeout_ms};
 
     *request = NULL;
     FORT_END(
@@ -399,9 +422,9 @@ HG_PUBLIC void amalgam_f_cancel(
     hg_return_t rc =
         FORT_GIVEN(*request, "request") ? HG_SUCCESS : HG_INVALID_ARG;
 
-    if (rc == HG_SUCCESS && !fort_has_ended(*request))
-        rc = (*request)->handle != HG_HANDLE_NULL
-                 ? HG_Cancel((*request)->handle)
-                 : HG_Bulk_cancel((*request)->op);
+    if (rc == HG_SUCCESS && (*request)->handle == HG_HANDLE_NULL)
+        rc = HG_OPNOTSUPPORTED; /* a transfer, which may end meanwhile */
+    else if (rc == HG_SUCCESS && !fort_has_ended(*request))
+        rc = HG_Cancel((*request)->handle);
     FORT_END(rc);
 }

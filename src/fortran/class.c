@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "fortran/fort.h"
 
 enum {
@@ -38,8 +39,9 @@ hg_return_t amg_fort_refuse(const char *func, const char *format, ...)
 bool amg_fort_given(const void *object, const char *what, const char *func)
 {
     if (object == NULL)
-        amg_fort_refuse(
-            func, "the argument %s was not made, or is freed", what);
+        amg_fort_refuse(func,
+            "the argument %s was not made, is freed, or is of a closed class",
+            what);
     return object != NULL;
 }
 
@@ -73,7 +75,8 @@ hg_return_t amg_fort_serve(struct fort_class *cls, unsigned timeout_ms)
 hg_return_t amg_fort_wait(struct fort_request *request, const int *timeout_ms)
 {
     uint64_t deadline_ns =
-        timeout_ms == NULL ? 0 : amg_clock_deadline_ns((unsigned)*timeout_ms);
+        timeout_ms == NULL ? 0
+                           : amg_clock_deadline_ns(fort_limit_ms(timeout_ms));
 
     for (bool is_late = false; !fort_has_ended(request);) {
         if (is_late)
@@ -141,11 +144,13 @@ HG_PUBLIC void amalgam_f_finalize(struct fort_class **cls, int *ierror)
 {
     hg_return_t rc = HG_INVALID_ARG;
 
-    if (FORT_GIVEN(*cls, "class"))
+    if (amg_role.is_running)
+        amg_fort_refuse(__func__, "a handler cannot close its own class");
+    else if (FORT_GIVEN(*cls, "class"))
         rc = amalgam_finalize((*cls)->cls);
     /* These codes leave the class open. */
     if (rc != HG_BUSY && rc != HG_INVALID_ARG) {
-        amg_fort_rpcs_free(*cls);
+        amg_fort_rpcs_close(*cls);
         amg_mem_free(*cls);
         *cls = NULL;
     }
@@ -158,7 +163,7 @@ HG_PUBLIC void amalgam_f_progress(
     hg_return_t rc = HG_INVALID_ARG;
 
     if (FORT_GIVEN(*cls, "class"))
-        rc = amg_fort_serve(*cls, timeout_ms < 0 ? 0 : (unsigned)timeout_ms);
+        rc = amg_fort_serve(*cls, fort_limit_ms(&timeout_ms));
     /* That nothing came is no error of a program that does not ask. */
     FORT_END(rc == HG_TIMEOUT && ierror == NULL ? HG_SUCCESS : rc);
 }
@@ -173,7 +178,7 @@ HG_PUBLIC void amalgam_f_barrier(struct fort_class *const *cls, int *ierror)
  */
 static unsigned limit_of(const int *timeout_ms)
 {
-    return timeout_ms == NULL ? HG_MAX_IDLE_TIME : (unsigned)*timeout_ms;
+    return timeout_ms == NULL ? HG_MAX_IDLE_TIME : fort_limit_ms(timeout_ms);
 }
 
 HG_PUBLIC void amalgam_f_quiesce(

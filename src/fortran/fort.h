@@ -24,16 +24,16 @@
 struct fort_class {
     hg_class_t *cls;
     hg_context_t *context;
-    struct fort_rpc *rpcs; /* all that were registered; see rpc.c */
 };
 
-/* RPC. Owned by its class. */
+/* RPC. Lives as long as the process. */
 struct fort_rpc {
-    struct fort_class *owner;
+    struct fort_class *owner; /* NULL: the class is closed */
     struct fort_rpc *next;
     hg_id_t id;
     void (*handler)(void); /* of the program; NULL: this rank only calls */
     bool is_oneway;
+    bool has_bulk;
 };
 
 /* Group, as it lies in the Fortran variable. */
@@ -61,8 +61,7 @@ enum fort_state {
 /* Call or transfer under way. */
 struct fort_request {
     struct fort_class *owner;
-    hg_handle_t handle; /* of a call */
-    hg_op_id_t op;      /* of a transfer */
+    hg_handle_t handle; /* of a call; NULL: a transfer */
     hg_return_t ret;    /* of the callback */
     bool is_group;
     /* enum fort_state. Publishes `ret`: the callback exchanges (acq_rel), the
@@ -119,8 +118,14 @@ static inline bool fort_has_ended(const struct fort_request *request)
  * code of the callback. `timeout_ms` is NULL for no limit. */
 hg_return_t amg_fort_wait(struct fort_request *request, const int *timeout_ms);
 
-/* Frees all RPCs of a class that is closed. */
-void amg_fort_rpcs_free(struct fort_class *cls);
+/* A time limit of the program in milliseconds; a negative one is 0. */
+static inline unsigned fort_limit_ms(const int *timeout_ms)
+{
+    return *timeout_ms < 0 ? 0 : (unsigned)*timeout_ms;
+}
+
+/* The class of these RPCs is closed. */
+void amg_fort_rpcs_close(const struct fort_class *cls);
 
 /* The string that a Fortran argument has, without blanks at its end. NULL: no
  * memory. The caller frees the string. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inputs and outputs of Fortran calls: encoding from and decoding to arrays. */
+#include <limits.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -62,7 +63,7 @@ hg_return_t amg_fort_message_begin(const CFI_cdesc_t *array, const char *func,
     void *packed = NULL;
 
     *ret_packed = NULL;
-    if (array == NULL)
+    if (array == NULL || array->base_addr == NULL) /* counts as absent */
         return HG_SUCCESS;
     if (!amg_fort_len(array, func, &message->len))
         return HG_INVALID_ARG;
@@ -84,23 +85,21 @@ static bool is_text(const CFI_cdesc_t *array)
     return array->rank == 0 && array->type == CFI_type_char;
 }
 
-/* Do the bytes that came fit the array? */
-static hg_return_t len_check(const struct fort_message *message, size_t cap,
-    const CFI_cdesc_t *array, const int *count, const char *func)
+/* Do the bytes that came fit the array of `cap` bytes? */
+static hg_return_t len_check(
+    size_t len, size_t cap, size_t unit, bool may_be_less, const char *func)
 {
-    if (message->len > cap) {
+    if (len > cap) {
         amg_fort_refuse(func,
-            "%zu bytes came, and the argument has room for %zu", message->len,
-            cap);
+            "%zu bytes came, and the argument has room for %zu", len, cap);
         return HG_OVERFLOW;
     }
-    if (!is_text(array) && (message->len % array->elem_len != 0 ||
-                               (count == NULL && message->len < cap))) {
+    if (len % unit != 0 || (!may_be_less && len < cap)) {
         amg_fort_refuse(func,
             "%zu bytes came for an argument of %zu bytes (elements of %zu); do "
             "both sides pass the same type? With the argument count fewer "
             "elements may come",
-            message->len, cap, array->elem_len);
+            len, cap, unit);
         return HG_MSGSIZE;
     }
     return HG_SUCCESS;
@@ -121,14 +120,18 @@ hg_return_t amg_fort_message_get(hg_handle_t handle, fort_get_fn get,
     fort_get_fn get_free, const CFI_cdesc_t *array, int *count,
     const char *func)
 {
-    struct fort_message message = {.is_size_only = array == NULL};
-    size_t cap = 0;
+    struct fort_message message = {.is_size_only = true};
+    size_t unit = 1; /* bytes that count as one */
+    size_t cap = SIZE_MAX;
     hg_return_t rc = HG_SUCCESS;
 
+    if (array != NULL && array->base_addr == NULL)
+        array = NULL; /* counts as absent */
     if (array != NULL) {
         if (!amg_fort_len(array, func, &cap))
             return HG_INVALID_ARG;
-        /* An argument without bytes has no address to decode to. */
+        if (!is_text(array) && array->elem_len > 0)
+            unit = array->elem_len;
         message.is_size_only = cap == 0;
         message.cap = cap;
         message.room = amg_fort_is_contiguous(array) ? array->base_addr : NULL;
@@ -136,14 +139,17 @@ hg_return_t amg_fort_message_get(hg_handle_t handle, fort_get_fn get,
     rc = get(handle, &message);
     if (rc != HG_SUCCESS)
         return rc;
-    if (array != NULL && array->elem_len > 0)
-        rc = len_check(&message, cap, array, count, func);
+    rc = len_check(message.len, cap, unit,
+        count != NULL || array == NULL || is_text(array), func);
+    if (rc == HG_SUCCESS && count != NULL && message.len / unit > INT_MAX) {
+        amg_fort_refuse(func, "%zu elements cannot be counted by an integer",
+            message.len / unit);
+        rc = HG_OVERFLOW;
+    }
     if (rc == HG_SUCCESS && array != NULL)
         array_fill(array, &message);
     if (rc == HG_SUCCESS && count != NULL)
-        *count = (int)(array == NULL || is_text(array) || array->elem_len == 0
-                           ? message.len
-                           : message.len / array->elem_len);
+        *count = (int)(message.len / unit);
     (void)get_free(handle, &message);
     return rc;
 }

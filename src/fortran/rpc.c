@@ -11,6 +11,11 @@
 /* In amalgam.F90: calls a Fortran procedure. */
 void amalgam_f_run_handler(void (*handler)(void), hg_handle_t *handle);
 
+/* All RPCs of the process: a list that only grows, at its head. They are not
+ * freed, because a program may still use a variable when the class is closed.
+ */
+static _Atomic(struct fort_rpc *) rpcs;
+
 static hg_return_t serve(hg_handle_t handle)
 {
     const struct hg_info *info = HG_Get_info(handle);
@@ -25,14 +30,13 @@ static hg_return_t serve(hg_handle_t handle)
 }
 
 /* Registers with HG what `rpc` says. */
-static hg_return_t rpc_register(
-    struct fort_rpc *rpc, const char *name, bool has_bulk)
+static hg_return_t rpc_register(struct fort_rpc *rpc, const char *name)
 {
     hg_class_t *cls = rpc->owner->cls;
     hg_return_t rc = HG_SUCCESS;
 
     rpc->id = HG_Register_name(cls, name,
-        has_bulk ? amg_fort_bulk_message_proc : amg_fort_message_proc,
+        rpc->has_bulk ? amg_fort_bulk_message_proc : amg_fort_message_proc,
         rpc->is_oneway ? NULL : amg_fort_message_proc,
         rpc->handler == NULL ? NULL : serve);
     if (rpc->id == 0)
@@ -57,16 +61,20 @@ HG_PUBLIC void amalgam_f_register(struct fort_class *const *cls,
     *ret_rpc = NULL;
     if (!FORT_GIVEN(*cls, "class")) {
         rc = HG_INVALID_ARG;
+    } else if (is_oneway && has_bulk) {
+        rc = amg_fort_refuse(__func__, "a one-way call carries no bulk handle");
     } else if (rpc != NULL && string != NULL) {
         rpc->owner = *cls;
         rpc->handler = handler;
         rpc->is_oneway = is_oneway != 0;
-        rc = rpc_register(rpc, string, has_bulk != 0);
+        rpc->has_bulk = has_bulk != 0;
+        rc = rpc_register(rpc, string);
     }
     amg_mem_free(string);
     if (rc == HG_SUCCESS) {
-        rpc->next = (*cls)->rpcs;
-        (*cls)->rpcs = rpc;
+        rpc->next = atomic_load(&rpcs);
+        while (!atomic_compare_exchange_weak(&rpcs, &rpc->next, rpc))
+            continue;
         *ret_rpc = rpc;
     } else {
         amg_mem_free(rpc);
@@ -74,14 +82,12 @@ HG_PUBLIC void amalgam_f_register(struct fort_class *const *cls,
     FORT_END(rc);
 }
 
-void amg_fort_rpcs_free(struct fort_class *cls)
+void amg_fort_rpcs_close(const struct fort_class *cls)
 {
-    while (cls->rpcs != NULL) {
-        struct fort_rpc *rpc = cls->rpcs;
-
-        cls->rpcs = rpc->next;
-        amg_mem_free(rpc);
-    }
+    for (struct fort_rpc *rpc = atomic_load(&rpcs); rpc != NULL;
+         rpc = rpc->next)
+        if (rpc->owner == cls)
+            rpc->owner = NULL;
 }
 
 HG_PUBLIC void amalgam_f_get_input(

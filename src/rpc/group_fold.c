@@ -47,8 +47,6 @@ static hg_return_t reduce_run(
     if (reduce->bytes != NULL) {
         from = reduce->bytes(from, reduce->bytes_len);
         inout = reduce->bytes(inout, reduce->bytes_len);
-        if (from == NULL || inout == NULL)
-            return HG_MSGSIZE;
     }
     if (reduce->fold != NULL)
         return reduce->fold(from, inout, reduce->arg);
@@ -82,10 +80,15 @@ static hg_return_t output_fold(
     rc = proc_run(call, HG_DECODE, output, next);
     if (rc != HG_SUCCESS)
         return rc;
-    if (call->sum_struct != NULL) {
+    if (rpc->reduce->bytes != NULL &&
+        rpc->reduce->bytes(next, rpc->reduce->bytes_len) == NULL)
+        rc = HG_MSGSIZE;
+    if (rc == HG_SUCCESS && call->sum_struct != NULL)
         rc = reduce_run(rpc, call->sum_struct, next);
-        struct_free(call, rc == HG_SUCCESS ? call->sum_struct : next);
-    }
+    if (rc != HG_SUCCESS)
+        struct_free(call, next);
+    else if (call->sum_struct != NULL)
+        struct_free(call, call->sum_struct);
     if (rc == HG_SUCCESS)
         call->sum_struct = next;
     return rc;

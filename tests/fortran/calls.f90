@@ -97,9 +97,12 @@ program calls
   call requests()
   call oneway()
   call errors()
+  call misuses()
   call amalgam_finalize(class)
   call amalgam_finalize(class, level)
   call check(level == HG_INVALID_ARG, "the class is null when it is closed")
+  call amalgam_call(rpc_sum, other, 1, ierror=level)
+  call check(level == HG_INVALID_ARG, "the class of an RPC is closed")
   call MPI_Finalize()
 
 contains
@@ -219,5 +222,50 @@ contains
     call amalgam_respond(kept)
     call amalgam_error_string(HG_TIMEOUT, name)
     call check(name == "HG_TIMEOUT", "the name of a code")
+  end subroutine
+
+  ! Variables that have no bytes, or whose bytes nobody knows.
+  subroutine misuses()
+    integer, allocatable :: unallocated(:), answer
+    integer, pointer :: nowhere
+    class(*), allocatable :: anything
+    character(len=0) :: nothing
+    type(amalgam_request) :: request
+    type(amalgam_rpc) :: refused
+    type(amalgam_bulk) :: bulk
+    integer, target :: number
+    integer :: ierror
+
+    nullify(nowhere)
+    number = -1
+    call amalgam_call(rpc_sum, other, unallocated, number)
+    call check(number == 0, "an unallocated array counts as absent")
+    call amalgam_call(rpc_sum, other, 1, answer, ierror=ierror)
+    call check(ierror == HG_SUCCESS .and. .not. allocated(answer), &
+        "the answer for an unallocated scalar is dropped")
+    call amalgam_icall(rpc_sum, other, unallocated, request, ierror=ierror)
+    call check(ierror == HG_INVALID_ARG, "an unallocated array that is needed")
+    call amalgam_icall(rpc_sum, other, nowhere, request, ierror=ierror)
+    call check(ierror == HG_INVALID_ARG, "a pointer to nothing")
+    call amalgam_bulk_create(class, unallocated, HG_BULK_READ_ONLY, bulk, ierror)
+    call check(ierror == HG_INVALID_ARG, "an unallocated array as bulk data")
+    allocate(anything, source=5)
+    call amalgam_call(rpc_sum, other, anything, number, ierror=ierror)
+    call check(ierror == HG_INVALID_ARG, "a polymorphic variable")
+    call amalgam_call(rpc_sum, other, 1, nothing, ierror=ierror)
+    call check(ierror == HG_OVERFLOW, "a text without room")
+    call amalgam_register(class, "both", refused, hear, oneway=.true., &
+        bulk=.true., ierror=ierror)
+    call check(ierror == HG_INVALID_ARG, "a one-way call with bulk data")
+    call amalgam_bulk_create(class, number, 257, bulk, ierror)
+    call check(ierror == HG_INVALID_ARG, "flags that do not exist")
+    call amalgam_bulk_create(class, number, HG_BULK_READ_ONLY, bulk)
+    call amalgam_call(rpc_sum, other, 1, number, bulk=bulk, ierror=ierror)
+    call check(ierror == HG_INVALID_ARG, "bulk data of an RPC without them")
+    call amalgam_bulk_free(bulk)
+    call amalgam_icall(rpc_sum, other, 1, request)
+    call amalgam_wait(request, number, timeout_ms=-1, ierror=ierror)
+    if (ierror == HG_TIMEOUT) call amalgam_wait(request, number)
+    call check(number == 1, "a negative time limit is none at all")
   end subroutine
 end program

@@ -6,6 +6,8 @@ module group_served
   use checks
   implicit none
   integer :: own_rank = -1, ran = 0
+  type(amalgam_class) :: handler_class
+  logical, volatile :: may_answer = .false.
 contains
   subroutine vote(handle)
     type(amalgam_handle), intent(inout) :: handle
@@ -14,6 +16,27 @@ contains
     ran = ran + 1
     call amalgam_respond(handle, [factor * own_rank, 1])
   end subroutine
+
+  ! Answers with another length than the reduction has.
+  subroutine answer_short(handle)
+    type(amalgam_handle), intent(inout) :: handle
+    call amalgam_respond(handle, 1)
+  end subroutine
+
+  ! Answers when rank 0 has told it to.
+  subroutine answer_late(handle)
+    type(amalgam_handle), intent(inout) :: handle
+    do while (.not. may_answer)
+      call amalgam_progress(handler_class, 10)
+    end do
+    call amalgam_respond(handle)
+  end subroutine
+
+  subroutine let_answer(handle)
+    type(amalgam_handle), intent(inout) :: handle
+    call amalgam_get_input(handle)
+    may_answer = .true.
+  end subroutine
 end module
 
 program groups
@@ -21,7 +44,7 @@ program groups
   use group_served
   implicit none
   type(amalgam_class) :: class
-  type(amalgam_rpc) :: rpc_vote, rpc_missing
+  type(amalgam_rpc) :: rpc_vote, rpc_missing, rpc_short, rpc_late, rpc_let
   type(amalgam_group) :: odd, some, none
   type(MPI_Group) :: world, part
   integer, allocatable :: failed(:)
@@ -35,6 +58,11 @@ program groups
   own_rank = rank
   call amalgam_register(class, "vote", rpc_vote, vote)
   call amalgam_register_reduce_op(rpc_vote, MPI_SUM, MPI_INTEGER, 2)
+  call amalgam_register(class, "short", rpc_short, answer_short)
+  call amalgam_register_reduce_op(rpc_short, MPI_SUM, MPI_INTEGER, 2)
+  call amalgam_register(class, "late", rpc_late, answer_late)
+  call amalgam_register(class, "let", rpc_let, let_answer, oneway=.true.)
+  handler_class = class
   if (rank == 0) then
     call amalgam_register(class, "missing", rpc_missing, vote)
   end if
@@ -75,6 +103,16 @@ program groups
         "the ranks that failed")
     deallocate(failed)
     call amalgam_group_free(odd)
+    call amalgam_group_create(class, [size - 1], some)
+    call amalgam_call_group(rpc_short, some, 1, votes, ierror=ierror)
+    call check(ierror == HG_MSGSIZE, "one output of another length")
+    call amalgam_call_group(rpc_short, AMALGAM_GROUP_ALL, 1, votes, &
+        ierror=ierror)
+    call check(ierror == HG_MSGSIZE, "outputs of another length")
+    call amalgam_call_group(rpc_late, some, 1, timeout_ms=0, ierror=ierror)
+    call check(ierror == HG_TIMEOUT, "a time limit of 0")
+    call amalgam_forward_oneway(rpc_let, size - 1)
+    call amalgam_group_free(some)
     call amalgam_register_reduce_op(rpc_vote, MPI_SUM, MPI_INTEGER, 0, ierror)
     call check(ierror == HG_INVALID_ARG, "a reduction of nothing")
   end if

@@ -298,7 +298,8 @@ static bool context_may_come(
     for (uint32_t i = 0; i < region->max_contexts; i++)
         if (atomic_load_explicit(&region->contexts[i].is_open,
                 memory_order_acquire) != AMG_SHM_CONTEXT_NEVER)
-            return i == context_id;
+            return atomic_load_explicit(&region->contexts[context_id].is_open,
+                       memory_order_acquire) != AMG_SHM_CONTEXT_NEVER;
     return true;
 }
 

@@ -110,7 +110,8 @@ static const struct amg_env_var env_vars[AMG_ENV_COUNT] = {
         "3: also switches between user-level threads"},
     [AMG_ENV_TRACE_BYTES] = {"AMALGAM_TRACE_BYTES", "bytes", 268435456, 65536,
         1099511627776,
-        "longest file of a trace; further events are lost, and counted"},
+        "longest file of a trace, but for 64 KiB of names; further events are "
+        "lost, and counted"},
     [AMG_ENV_ABORT_ON_MISUSE] = {"AMALGAM_ABORT_ON_MISUSE", "", 0, 0, 1,
         "1: abort the process when a call breaks its contract"},
     [AMG_ENV_CONCURRENT_RPCS] = {"AMALGAM_MAX_CONCURRENT_RPCS", "handlers", 0,

@@ -4,11 +4,11 @@
 !   use mpi_f08
 !   use amalgam
 !
-! include/FORTRAN.md has the rules for arguments, errors and threads. A procedure
-! does what the C function of its name does (man amalgam_init ...), but for what
-! its comment says. "any" is a scalar, array or section of any type, intrinsic or
-! bind(c); square brackets: optional. The last argument, ierror, gets HG_SUCCESS
-! or a code; without ierror an error ends the job.
+! include/FORTRAN.md has the rules for arguments, errors and threads. A
+! procedure does what the C function of that name does (man amalgam_init ...),
+! but for what the comment here says. "any": a scalar, array or section of any
+! type, intrinsic or bind(c); square brackets: optional. The last argument,
+! ierror, gets HG_SUCCESS or a code; without ierror an error ends the job.
 module amalgam
   use, intrinsic :: iso_c_binding, only: c_char, c_f_procpointer, c_funloc, &
       c_funptr, c_int, c_int64_t, c_null_funptr, c_null_ptr, c_ptr
@@ -250,8 +250,7 @@ module amalgam
     end subroutine
 
   ! amalgam_icall(rpc, rank, in, request, [bulk,] [ierror])
-  ! Begins a call. `in` (any) may change when the procedure returns. HG_AGAIN:
-  ! too many calls are under way; wait for one.
+  ! Begins a call. `in` (any) may change when the procedure returns.
     subroutine amalgam_icall(rpc, rank, in, request, bulk, ierror) bind(c, &
         name="amalgam_f_icall")
       import
@@ -279,9 +278,11 @@ module amalgam
   ! amalgam_wait(request, [out, count, failed, timeout_ms,] [ierror])
   ! Waits for a call or transfer, serves incoming calls meanwhile, fetches the
   ! output, and frees the request. `failed` gets the ranks that failed in a call
-  ! to a group. HG_TIMEOUT, HG_OVERFLOW: the request stays; wait again.
-  ! amalgam_wait(class, request, [timeout_ms,] [ierror]) Waits for a request of
-  ! MPI, as amalgam_wait() in C.
+  ! to a group. HG_OVERFLOW (a longer output than `out`), and HG_TIMEOUT because
+  ! timeout_ms is over: the request stays. A call to a group whose own limit is
+  ! over ends with HG_TIMEOUT, too, and is freed: wait without timeout_ms.
+  ! amalgam_wait(class, request, [timeout_ms,] [ierror])
+  ! Waits for a request of MPI, as amalgam_wait() in C.
   interface amalgam_wait
     subroutine wait_call(request, out, count, failed, timeout_ms, ierror) &
         bind(c, name="amalgam_f_wait")
@@ -496,7 +497,8 @@ module amalgam
   ! amalgam_icall_group(rpc, group, in, request, [timeout_ms,] [ierror])
   ! Calls an RPC of all ranks of a group: amalgam_forward_group_timed(). `out`
   ! gets the folded outputs of an RPC with a reduction. `failed` gets the ranks
-  ! that failed, where ierror is not HG_SUCCESS.
+  ! that failed, where ierror is not HG_SUCCESS. HG_AGAIN (amalgam_icall_group):
+  ! too many calls to groups are under way; wait for one.
   interface
     subroutine amalgam_call_group(rpc, group, in, out, count, failed, &
         timeout_ms, ierror) bind(c, name="amalgam_f_call_group")

@@ -35,17 +35,24 @@ char *amg_fort_string(const CFI_cdesc_t *text)
     return string;
 }
 
+bool amg_fort_has_bytes(const CFI_cdesc_t *array, const char *func)
+{
+    bool is_good = array->base_addr != NULL && array->type != CFI_type_other;
+
+    if (!is_good)
+        amg_fort_refuse(func,
+            array->base_addr == NULL
+                ? "a variable is not allocated, or a pointer not associated"
+                : "a polymorphic variable; pass that of a select type block");
+    return is_good;
+}
+
 bool amg_fort_len(const CFI_cdesc_t *array, const char *func, size_t *ret_len)
 {
     size_t len = array->elem_len;
 
-    if (array->base_addr == NULL || array->type == CFI_type_other) {
-        amg_fort_refuse(func,
-            array->base_addr == NULL
-                ? "an array is not allocated, or a pointer is not associated"
-                : "a polymorphic variable; pass that of a select type block");
+    if (!amg_fort_has_bytes(array, func))
         return false;
-    }
     for (int i = 0; i < array->rank; i++) {
         if (array->dim[i].extent < 0) {
             amg_fort_refuse(func,

@@ -65,7 +65,7 @@ HG_PUBLIC void amalgam_f_bulk_create_type(struct fort_class *const *cls,
     hg_return_t rc = HG_INVALID_ARG;
 
     *bulk = NULL;
-    if (FORT_GIVEN(*cls, "class") && array->type != CFI_type_other)
+    if (FORT_GIVEN(*cls, "class") && amg_fort_has_bytes(array, __func__))
         rc = amalgam_bulk_create_type((*cls)->cls, array->base_addr, count,
             MPI_Type_f2c(*type), flags_of(flags), &handle);
     if (rc == HG_SUCCESS)

@@ -53,25 +53,33 @@ static hg_return_t handle_create(
     return rc;
 }
 
+/* The rest of a time limit, at least 1 ms: for the library 0 is no limit. */
+static unsigned left_ms(const struct call *call, uint64_t deadline_ns)
+{
+    uint64_t now_ns = amg_clock_ns();
+
+    if (call->timeout_ms == NULL)
+        return 0;
+    return now_ns >= deadline_ns
+               ? 1
+               : (unsigned)((deadline_ns - now_ns) / AMG_NS_PER_MS) + 1;
+}
+
 /* Sends. If the library says that it is too early, makes progress, and tries
  * again within the time limit. */
 static hg_return_t handle_forward(const struct call *call, hg_handle_t handle,
     struct fort_request *request, struct fort_message *message)
 {
-    unsigned ms =
-        call->timeout_ms == NULL ? 0 : fort_limit_ms(call->timeout_ms);
-    uint64_t deadline_ns = amg_clock_deadline_ns(ms);
+    uint64_t deadline_ns = amg_clock_deadline_ns(
+        call->timeout_ms == NULL ? 0 : fort_limit_ms(call->timeout_ms));
     hg_cb_t ended = request == NULL ? NULL : amg_fort_request_ended;
     hg_return_t rc = HG_SUCCESS;
 
-    /* For the library a limit of 0 is none. */
-    if (call->timeout_ms != NULL && ms == 0)
-        ms = 1;
     for (;;) {
         rc = call->group == NULL
                  ? HG_Forward(handle, ended, request, message)
-                 : amalgam_forward_group_timed(
-                       handle, call->group, ms, ended, request, message);
+                 : amalgam_forward_group_timed(handle, call->group,
+                       left_ms(call, deadline_ns), ended, request, message);
         if (rc != HG_AGAIN || !call->must_wait)
             return rc;
         if (call->timeout_ms != NULL && amg_clock_ns() >= deadline_ns)
@@ -269,8 +277,8 @@ HG_PUBLIC void amalgam_f_icall(struct fort_rpc *const *rpc, int rank,
         .func = __func__, .rpc = *rpc, .rank = rank, .in = in, .bulk = bulk};
 
     *request = NULL;
-    FORT_END(FORT_GIVEN(in->base_addr, "in") ? request_begin(&call, request)
-                                             : HG_INVALID_ARG);
+    FORT_END(amg_fort_has_bytes(in, __func__) ? request_begin(&call, request)
+                                              : HG_INVALID_ARG);
 }
 
 HG_PUBLIC void amalgam_f_forward_oneway(
@@ -340,7 +348,7 @@ HG_PUBLIC void amalgam_f_register_reduce_op(struct fort_rpc *const *rpc,
 {
     hg_return_t rc = HG_INVALID_ARG;
 
-    if (FORT_GIVEN(*rpc, "rpc"))
+    if (FORT_GIVEN(*rpc, "rpc") && FORT_GIVEN((*rpc)->owner, "rpc"))
         rc = amalgam_register_reduce_op((*rpc)->owner->cls, (*rpc)->id,
             MPI_Op_f2c(*op), MPI_Type_f2c(*type), count);
     if (rc == HG_SUCCESS)
@@ -388,8 +396,9 @@ HG_PUBLIC void amalgam_f_icall_group(struct fort_rpc *const *rpc,
         .timeout_ms = timeout_ms};
 
     *request = NULL;
-    FORT_END(
-        call.group == NULL ? HG_INVALID_ARG : request_begin(&call, request));
+    FORT_END(call.group == NULL || !amg_fort_has_bytes(in, __func__)
+                 ? HG_INVALID_ARG
+                 : request_begin(&call, request));
 }
 
 HG_PUBLIC void amalgam_f_wait(struct fort_request **request,

@@ -131,7 +131,10 @@ void amg_fort_rpcs_close(const struct fort_class *cls);
  * memory. The caller frees the string. */
 char *amg_fort_string(const CFI_cdesc_t *text);
 
-/* Bytes of all elements. False, logged: the array has no known size. */
+/* False, logged: the variable has no bytes, or its type is not known. */
+bool amg_fort_has_bytes(const CFI_cdesc_t *array, const char *func);
+
+/* Bytes of all elements. False, logged: the number is not known. */
 bool amg_fort_len(const CFI_cdesc_t *array, const char *func, size_t *ret_len);
 
 bool amg_fort_is_contiguous(const CFI_cdesc_t *array);

@@ -7,8 +7,8 @@
 ! Ranks 1, 2 ... have a block of columns each, and exchange its edges by their own
 ! MPI messages. Every few steps a rank copies its block, begins a call that offers
 ! the copy to rank 0, and computes on. Rank 0 pulls the copies, and steers all
-! ranks by a call to their group, whose handler runs while they compute: in
-! amalgam_progress(), or while they wait for messages in amalgam_wait().
+! ranks by a call to their group, whose handler runs while they compute: in a
+! thread of the library, in amalgam_progress(), or in amalgam_wait().
 !
 ! At the end rank 0 computes everything alone, and compares each number. FILE.svg
 ! is a picture of the last checkpoint.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings of Sphinx for the site that man/site/make builds.
 
-The environment has version and date of the project, so that two builds of one
-version are equal.
+The environment has the version of the project. No page has a date, so that two
+builds of one version are equal.
 """
 import os
 

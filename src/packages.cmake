@@ -8,7 +8,7 @@ function(need_package option found what package)
         return()
     endif()
     set(advice "Install it (Debian: apt-get install ${package}; for RHEL, SLES and "
-        "Spack see the table of README.md), or say where it is by "
+        "Spack see src/install/README.md), or say where it is by "
         "CMAKE_PREFIX_PATH, and by PKG_CONFIG_PATH for its .pc file")
     list(JOIN advice "" advice)
     if(option)

@@ -55,7 +55,7 @@ install_packages() {
     if [ "${AMALGAM_INSTALL:-yes}" = no ] || ! command -v apt-get >/dev/null ||
         { [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; }; then
         echo "Missing here, by Debian's names, and not installed: $missing" \
-            "(README.md has the names of other systems)"
+            "(src/install/README.md has the names of other systems)"
         return 0
     fi
     echo "Installing Debian packages: $missing"

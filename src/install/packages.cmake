@@ -40,7 +40,7 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
 set(deb_dev "")
 set(rpm_dev "")
 if(AMALGAM_MPI)
-    if("${MPI_C_LIBRARIES}" MATCHES "openmpi|libmpi\\.so")
+    if("${MPI_C_LIBRARIES};${MPI_C_INCLUDE_DIRS}" MATCHES "openmpi")
         list(APPEND deb_dev libopenmpi-dev)
         list(APPEND rpm_dev openmpi-devel)
     else()
@@ -133,5 +133,10 @@ if(has_fortran)
     amalgam_package(fortran amalgam-fortran amalgam-fortran
         "calls between MPI ranks: the module of Fortran" NEEDS dev)
     set(CPACK_DEBIAN_FORTRAN_PACKAGE_SHLIBDEPS ON)
+    # In a folder of its own, as the name is given.
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fortran/shlibs
+        "libamalgam_fortran 0 amalgam-fortran (= ${PROJECT_VERSION})\n")
+    set(CPACK_DEBIAN_FORTRAN_PACKAGE_CONTROL_EXTRA
+        ${CMAKE_CURRENT_BINARY_DIR}/fortran/shlibs)
 endif()
 include(CPack)

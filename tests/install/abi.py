@@ -226,7 +226,8 @@ def compare(release, now, version):
         node = re.match(r"name \w+ AMALGAM_(\S+) ", line)
         if released == version:
             print(f"{version} is the release of the file, which lacks: {line}")
-        elif node and f"{released}.".startswith(node[1] + "."):
+        elif node and [int(n) for n in node[1].split(".")] <= \
+                [int(n) for n in released.split(".")]:
             print(f"new, but in the node of a release that has it not: {line}")
             gone.append(line)
     print(f"{len(old)} facts of {released}: {len(gone)} are not true any more, "

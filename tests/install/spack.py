@@ -4,7 +4,7 @@
 
 The recipe runs with stand-ins for Spack's functions, which keep what it states.
 That is compared with CMake's options and requirements, with the version, and with
-the table of packages in README.md or src/install/README.md. Then CMake configures
+the table of packages in src/install/README.md. Then CMake configures
 with the arguments that the recipe gives for some choices of variants. Where spack is
 installed, it also has to find a solution (spack spec).
 """
@@ -135,9 +135,7 @@ def check_packages(recipe):
     for spec, when in recipe.depends:
         name, _, oldest = spec.partition("@")
         depends.setdefault(name, []).append((oldest.rstrip(":"), when))
-    pages = text_of("README.md")
-    if os.path.exists(os.path.join(top, "src", "install", "README.md")):
-        pages += text_of("src", "install", "README.md")
+    pages = text_of("src", "install", "README.md")
     table = re.search(r"^\| library \| version \|.*?\n\n", pages, re.M | re.S)[0]
     for row in table.strip().splitlines()[2:]:
         cell = [part.strip() for part in row.strip("|").split("|")]

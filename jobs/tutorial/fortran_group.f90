@@ -59,7 +59,7 @@ program fortran_group
   ! All ranks set the reductions, because outputs are folded on their way.
   call amalgam_register_reduce_op(rpc_vote, MPI_SUM, MPI_INTEGER, 2)
   call amalgam_register_reduce_op(rpc_limit, MPI_MIN, MPI_INTEGER, 1)
-  ! A rank that has not registered an RPC yet would refuse the call.
+  ! A rank has to set its reductions before calls come.
   call amalgam_barrier(class)
 
   if (own_rank == 0) then

@@ -16,7 +16,7 @@ hg_addr_t server_find(hg_class_t *hg_class, const char *path)
     if (fgets(text, sizeof(text), file) != NULL)
         text[strcspn(text, "\n")] = '\0';
     fclose(file);
-    /* No message is sent yet: the first call finds out whether it is there. */
+    /* Sends nothing: the first call finds out if the server is there. */
     if (HG_Addr_lookup2(hg_class, text, &server) != HG_SUCCESS)
         return HG_ADDR_NULL; /* the log says why */
     return server;

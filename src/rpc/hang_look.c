@@ -31,6 +31,8 @@ enum {
                     AMG_HANDLE_BIT(ACK_WAIT),
 };
 
+enum { SOON_MS = 500 }; /* two looks */
+
 /* An operation under way, which may end meanwhile. */
 struct found_op {
     const struct amg_op *op; /* NULL: none, or a pull of `handle` */
@@ -53,23 +55,30 @@ struct scan {
     uint64_t call;
 };
 
+/* How much an operation is worth telling of. Links of a chain of ranks, begun
+ * in handlers, come first. The call that began the chain is often a bit older;
+ * for SOON_MS after that call is late, links may still become late. */
+static unsigned worth_of(const struct scan *look, const struct found_op *found)
+{
+    if (found->is_served && found->age_ms >= look->late_ms)
+        return 3;
+    if (found->age_ms >= SOON_MS && found->age_ms - SOON_MS >= look->late_ms)
+        return 2;
+    return found->is_served && found->age_ms + SOON_MS >= look->late_ms ? 1 : 0;
+}
+
 /* Takes a later found operation, if it is more worth telling of. */
 static void found_take(struct scan *look, const struct found_op *other)
 {
     struct found_op *oldest = &look->oldest;
     bool is_first = oldest->handle == NULL && oldest->op == NULL;
-    bool is_late = other->age_ms >= look->late_ms;
-    bool was_late = oldest->age_ms >= look->late_ms;
-    bool has_link = other->is_served && !oldest->is_served;
-    bool had_link = oldest->is_served && !other->is_served;
+    unsigned worth = worth_of(look, other);
+    unsigned was_worth = worth_of(look, oldest);
 
-    look->doing.more += is_late;
-    if (!is_first && is_late == was_late && is_late && (has_link || had_link)) {
-        if (has_link)
-            *oldest = *other;
-    } else if (is_first || other->age_ms > oldest->age_ms) {
+    look->doing.more += other->age_ms >= look->late_ms;
+    if (is_first || worth > was_worth ||
+        (worth == was_worth && other->age_ms > oldest->age_ms))
         *oldest = *other;
-    }
 }
 
 AMG_STAMP_READS static void outgoing_visit(void *object, void *arg)

@@ -7,6 +7,7 @@
  * though a lower rank of the same part of the tree fails later. The failed
  * ranks of a gathering are given in HG_Trigger() only, also without a
  * callback. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ enum way { DROP, FOLD, GATHER, WAYS };
 
 static struct ranks all;
 static hg_id_t ids[2]; /* without a reduction, and with one */
-static unsigned ran;
+static atomic_uint ran;
 static hg_return_t given[GROUP_RANKS_MAX];
 static unsigned given_count[GROUP_RANKS_MAX];
 static unsigned total;

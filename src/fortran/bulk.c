@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exposed memory of Fortran programs, and transfers. */
-
 #include "base/mem.h"
 #include "fortran/fort.h"
 
@@ -177,13 +176,13 @@ static hg_return_t array_move(int op, const struct fort_bulk *remote,
 HG_PUBLIC void amalgam_f_bulk_pull(struct fort_bulk *const *remote,
     const CFI_cdesc_t *array, const int64_t *offset, int *ierror)
 {
-    FORT_END(
-        array_move(1, *remote, array, offset == NULL ? 0 : *offset, __func__));
+    FORT_END(array_move(
+        HG_BULK_PULL, *remote, array, offset == NULL ? 0 : *offset, __func__));
 }
 
 HG_PUBLIC void amalgam_f_bulk_push(struct fort_bulk *const *remote,
     const CFI_cdesc_t *array, const int64_t *offset, int *ierror)
 {
-    FORT_END(
-        array_move(0, *remote, array, offset == NULL ? 0 : *offset, __func__));
+    FORT_END(array_move(
+        HG_BULK_PUSH, *remote, array, offset == NULL ? 0 : *offset, __func__));
 }

@@ -4,7 +4,6 @@
  * A call that blocks has its request on the stack, and serves incoming calls
  * while it waits. A call that does not block gives the program a request, which
  * amalgam_wait() frees. */
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fortran/fort.h"
@@ -23,7 +22,7 @@ hg_return_t amg_fort_request_ended(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
-/* What a call is to do. */
+/* Arguments of a call. */
 struct call {
     const char *func; /* the procedure */
     struct fort_rpc *rpc;
@@ -31,7 +30,7 @@ struct call {
     amalgam_group_t group;         /* or NULL */
     const CFI_cdesc_t *in;         /* or NULL */
     struct fort_bulk *const *bulk; /* or NULL */
-    const int *timeout_ms;         /* or NULL */
+    const int *timeout_ms;         /* of the whole call, or NULL */
     bool must_wait;                /* while the library says HG_AGAIN */
 };
 
@@ -158,7 +157,7 @@ static hg_return_t call_begin(
     return rc;
 }
 
-/* Where a call puts its results; each may be NULL. */
+/* Arguments that get the results of a call; each may be NULL. */
 struct results {
     const CFI_cdesc_t *out;
     int *count;
@@ -232,10 +231,12 @@ static bool call_stop(struct fort_request *request)
                memory_order_acq_rel) == FORT_ENDED;
 }
 
-/* Makes a call and waits for its end, but at most for `timeout_ms`. */
-static hg_return_t call_run(const struct call *call,
-    const struct results *results, const int *timeout_ms)
+/* Makes a call and waits for its end, within the time limit. The library ends
+ * calls to groups itself. */
+static hg_return_t call_run(
+    const struct call *call, const struct results *results)
 {
+    const int *timeout_ms = call->group == NULL ? call->timeout_ms : NULL;
     struct fort_request on_stack;
     struct fort_request *request = &on_stack;
     hg_return_t rc = timeout_ms == NULL ? call_begin(call, request)
@@ -266,7 +267,7 @@ HG_PUBLIC void amalgam_f_call(struct fort_rpc *const *rpc, int rank,
         .must_wait = true};
     struct results results = {.out = out, .count = count};
 
-    FORT_END(call_run(&call, &results, timeout_ms));
+    FORT_END(call_run(&call, &results));
 }
 
 HG_PUBLIC void amalgam_f_icall(struct fort_rpc *const *rpc, int rank,
@@ -381,8 +382,7 @@ HG_PUBLIC void amalgam_f_call_group(struct fort_rpc *const *rpc,
         .must_wait = true};
     struct results results = {.out = out, .count = count, .failed = failed};
 
-    FORT_END(
-        call.group == NULL ? HG_INVALID_ARG : call_run(&call, &results, NULL));
+    FORT_END(call.group == NULL ? HG_INVALID_ARG : call_run(&call, &results));
 }
 
 HG_PUBLIC void amalgam_f_icall_group(struct fort_rpc *const *rpc,

@@ -148,7 +148,7 @@ HG_PUBLIC void amalgam_f_finalize(struct fort_class **cls, int *ierror)
         amg_fort_refuse(__func__, "a handler cannot close its own class");
     else if (FORT_GIVEN(*cls, "class"))
         rc = amalgam_finalize((*cls)->cls);
-    /* These codes leave the class open. */
+    /* HG_BUSY and HG_INVALID_ARG leave the class open. */
     if (rc != HG_BUSY && rc != HG_INVALID_ARG) {
         amg_fort_rpcs_close(*cls);
         amg_mem_free(*cls);

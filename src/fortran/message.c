@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "fortran/fort.h"
 #include "mercury_proc_bulk.h"

@@ -4,7 +4,6 @@
  * A handler gets a handle, which is that of HG. amalgam_respond() answers and
  * destroys the handle, in the handler or later. The handle of a one-way call is
  * destroyed when the handler returns. */
-
 #include "base/mem.h"
 #include "fortran/fort.h"
 

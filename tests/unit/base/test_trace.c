@@ -116,6 +116,15 @@ static size_t file_read(struct seen *seen, size_t len)
     return len;
 }
 
+static uint64_t events_count(const struct seen *seen)
+{
+    uint64_t events = 0;
+
+    for (unsigned i = 0; i < 64; i++)
+        events += seen->count[i];
+    return events;
+}
+
 static void dones_put(uint64_t from, uint64_t count)
 {
     for (uint64_t i = from; i < from + count; i++)
@@ -199,8 +208,7 @@ static void test_trace_full_file_says_what_it_lost(void **state)
     assert_int_equal(amalgam_trace_stop(), HG_SUCCESS);
     unsetenv("AMALGAM_TRACE_BYTES");
     len = file_read(&seen, SIZE_MAX);
-    for (unsigned i = 0; i < 64; i++)
-        events += seen.count[i];
+    events = events_count(&seen);
     assert_true(len <= 65536 + sizeof(struct amg_trace_chunk));
     assert_true(seen.lost > 0);
     assert_int_equal(events + seen.lost, MANY);
@@ -243,8 +251,7 @@ static void test_trace_full_file_keeps_the_oldest(void **state)
     unsetenv("AMALGAM_TRACE_BYTES");
     amg_test_point_set(NULL);
     (void)file_read(&seen, SIZE_MAX); /* the first event has the number 1 */
-    for (unsigned i = 0; i < 64; i++)
-        events += seen.count[i];
+    events = events_count(&seen);
     assert_true(events > 1000);
     assert_int_equal(events + seen.lost, MANY + LATER);
 }
@@ -266,8 +273,7 @@ static void test_trace_full_ring_loses_the_newest(void **state)
     assert_int_equal(amalgam_trace_stop(), HG_SUCCESS);
     amg_test_point_set(NULL);
     (void)file_read(&seen, SIZE_MAX);
-    for (unsigned i = 0; i < 64; i++)
-        events += seen.count[i];
+    events = events_count(&seen);
     assert_int_equal(events, AMG_TRACE_RING);
     assert_int_equal(seen.lost, TOO_MANY);
 }

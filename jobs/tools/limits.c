@@ -99,7 +99,7 @@ void limits_need_files(
         limits->files_need += ask->ranks - ask->local;
 }
 
-/* What /dev/shm lacks; false: nothing. */
+/* Writes a line if /dev/shm has too little room. False: no line. */
 static bool shm_advise(const struct limits *limits, char *ret_line)
 {
     bool is_short = limits->shm_free < limits->shm_called;

@@ -184,7 +184,7 @@ static void shm_learn(struct report *report)
     report->shm_free = (uint64_t)status.f_bavail * status.f_frsize;
 }
 
-/* What the class needs of the limits; after the providers and /dev/shm. */
+/* Finds the needs of the class; after the providers and /dev/shm. */
 static void needs_learn(struct report *report)
 {
     hg_class_t *cls = report->cls;

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         savings.reset(new account(engine, SAVINGS, "savings"));
         points.reset(new account(engine, POINTS, "points"));
     }
-    /* What rank 0 serves is there when the others call. */
+    /* Rank 0 has defined its procedures when the others call. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (engine.rank() != 0)
         account_service::ask(engine, engine.endpoint(0), rank_name(engine));

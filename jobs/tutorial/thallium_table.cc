@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 
     if (engine.rank() == 0)
         table_service::serve(engine);
-    /* What rank 0 serves is there when the others call. */
+    /* Rank 0 has defined its procedures when the others call. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (engine.rank() != 0)
         table_service::ask(engine, engine.endpoint(0), rank_name(engine));
